@@ -1,0 +1,50 @@
+# Everything that a fresh machine with Python 3.11+, pip and make needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+
+.PHONY: help quickstart test test-slow lint types format clean
+
+help:
+	@echo "make quickstart   set up, then the whole job on text this machine has (~10 minutes)"
+	@echo "make test         set up, then the test suite (under 15 minutes)"
+	@echo "make test-slow    the tests marked slow"
+	@echo "make lint types   ruff and mypy"
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertsmith needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): constraints.txt pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+quickstart: $(INSTALLED)
+	$(BIN)/bertsmith quickstart
+
+test: $(INSTALLED_DEV)
+	$(BIN)/pytest -m "not slow" --durations=10
+
+test-slow: $(INSTALLED_DEV)
+	$(BIN)/pytest -m slow --durations=10
+
+lint: $(INSTALLED_DEV)
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+
+types: $(INSTALLED_DEV)
+	$(BIN)/mypy
+
+format: $(INSTALLED_DEV)
+	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests
+
+clean:
+	rm -rf $(VENV) quickstart build dist src/*.egg-info

@@ -1,0 +1,1 @@
+"""bertsmith: from raw text to a vocabulary, a corpus and a pre-trained BERT."""

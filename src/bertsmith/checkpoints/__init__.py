@@ -1,0 +1,1 @@
+"""Model directories in and out, exchangeable with Hugging Face transformers."""

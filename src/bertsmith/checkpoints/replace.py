@@ -1,0 +1,65 @@
+"""A folder that is replaced as a whole: readers see the old one or the new one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bertsmith.common.files import sync
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+@contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder beside ``target`` that takes its place when the block ends well.
+
+    Everything reaches the disk before the name does. When the block raises, or the process dies,
+    ``target`` is what it was. Files of the old folder that the new one does not have (a user's
+    notes) move over.
+    """
+    target = target.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    try:
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o777 & ~umask)
+        yield part
+        for path in part.rglob("*"):
+            sync(path)
+        sync(part)
+        if target.exists():
+            _exchange(part, target)
+            _move_rest(part, target)
+        else:
+            part.rename(target)
+        sync(target.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _exchange(a: Path, b: Path) -> None:
+    """Swap two folders in one step where the system can (Linux), else in three renames."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+        done = rename(_AT_FDCWD, os.fsencode(a), _AT_FDCWD, os.fsencode(b), _RENAME_EXCHANGE) == 0
+    except (AttributeError, OSError):
+        done = False
+    if not done:
+        aside = a.with_suffix(".old")
+        b.rename(aside)
+        a.rename(b)
+        aside.rename(a)
+
+
+def _move_rest(old: Path, new: Path) -> None:
+    for path in old.iterdir():
+        if not (new / path.name).exists():
+            path.rename(new / path.name)

@@ -1,0 +1,61 @@
+"""The most likely words for each [MASK], with their probabilities.
+
+  bertsmith fill run/model "The [MASK] sat on the [MASK]."
+  bertsmith fill run/model --file lines.txt --json
+
+TEXT may be given several times; --file reads a line each, - is standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bertsmith.cli import common
+from bertsmith.common.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertsmith fill``."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model directory")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="text with one or more [MASK]")
+    parser.add_argument("--file", metavar="FILE", help="a text a line, - for standard input")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="words a blank (default: 5)")
+    common.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fill the blanks of all texts."""
+    from bertsmith.checkpoints.directory import load_model
+    from bertsmith.common.console import emit
+    from bertsmith.predict.fill import fill
+
+    texts = [*arguments.texts, *_lines(arguments.file)]
+    if not texts:
+        raise InputError("there is no text", mend='give one: bertsmith fill MODEL "The [MASK]."')
+    if arguments.top < 1:
+        raise InputError("--top must be at least 1", value=arguments.top)
+    model, tokenizer = load_model(arguments.model)
+    for filled in fill(model, tokenizer, texts, top_k=arguments.top):
+        if arguments.json:
+            emit(filled.as_dict())
+        else:
+            print(filled.as_text())
+    return 0
+
+
+def _lines(file: str | None) -> list[str]:
+    if file is None:
+        return []
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=file) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start} is not UTF-8", file=file, mend="convert the file to UTF-8"
+        ) from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [line for line in lines if line.strip()]

@@ -1,0 +1,106 @@
+"""``bertsmith VERB ...``: finds the verb, runs it, turns errors into messages and exit statuses."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from bertsmith.common.errors import BertsmithError, nearest
+
+# The verbs in the order of the work. A verb's module is imported only when it is used, so that
+# --help answers at once.
+VERBS = {
+    "quickstart": "the whole job, on the documentation inside the installed Python or on PATH",
+    "corpus": "raw text -> vocabulary and memory-mapped corpus, with a held-out part",
+    "pretrain": "corpus -> pre-trained BERT, with a record of how it went",
+    "fill": "the most likely words for each [MASK]",
+    "report": "one self-contained HTML file about a run",
+}
+
+_DESCRIPTION = """\
+BERT as a tool: from raw text to a vocabulary, a corpus and a pre-trained encoder.
+
+A first run:
+  bertsmith corpus my_texts/ --out corpus --vocab-size 8192
+  bertsmith pretrain corpus --out run --recipe books-60min
+  bertsmith fill run/model "The [MASK] sat on the mat."
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors name the nearest real flag."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options["allow_abbrev"] = False
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+
+    def parse_known(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parse ``arguments``; an unknown flag is an error that names the nearest real one."""
+        found, unknown = self.parse_known_args(arguments)
+        if unknown:
+            word = unknown[0].split("=")[0]
+            close = nearest(word, [flag for flag in self._option_string_actions if flag != "-h"])
+            hint = f"; did you mean {close}?" if close and word.startswith("-") else ""
+            self.error(f"unknown argument {word!r}{hint}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """One line, where to look, status 2."""
+        self.exit(2, f"{self.prog}: error: {message}\n  see {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0 done, 2 for what the user can mend."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if not words or words[0] not in VERBS:
+            return _without_verb(words)
+        verb = importlib.import_module(f"bertsmith.cli.{words[0]}")
+        parser = Parser(prog=f"bertsmith {words[0]}", description=verb.__doc__)
+        verb.add_arguments(parser)
+        return int(verb.run(parser.parse_known(words[1:])))
+    except BertsmithError as error:
+        print(f"bertsmith: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output (head, say) has gone; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("bertsmith: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EDQUOT, errno.EROFS):
+            raise
+        print(f"bertsmith: error: {error.filename or 'writing'}: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _without_verb(words: list[str]) -> int:
+    parser = Parser(prog="bertsmith", description=_DESCRIPTION)
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    verbs = parser.add_argument_group("verbs (bertsmith VERB --help tells more)")
+    for name, text in VERBS.items():
+        # Shown in the help only: the verb itself is found before any parsing.
+        verbs.add_argument(name, nargs="?", help=text)
+    parser.usage = "bertsmith VERB ..."
+    if words and not words[0].startswith("-"):
+        close = nearest(words[0], VERBS)
+        parser.error(f"no verb {words[0]!r}" + (f"; did you mean {close}?" if close else ""))
+    if parser.parse_known(words).version:
+        from importlib.metadata import version
+
+        print(version("bertsmith"))
+        return 0
+    parser.print_help()
+    return 0 if words else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Corpus -> pre-trained BERT: RUN/model, with curves, held-out figures and a report.
+
+An interrupted command continues when it is run again, from its last checkpoint and, for a budget of
+steps or tokens on the same CPU, to the same weights bit for bit.
+
+  bertsmith pretrain corpus --out run --steps 10000 --preset mini --lengths 128 --length-shares 1
+  bertsmith pretrain corpus --out run --recipe books-60min
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bertsmith.cli import common
+from bertsmith.pretrain.settings import PretrainSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertsmith pretrain``."""
+    parser.add_argument("corpus", type=Path, metavar="CORPUS", help="folder of bertsmith corpus")
+    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="latest",
+        metavar="CHECKPOINT",
+        help="go on with the run in RUN, from its latest whole checkpoint or from the one named "
+        "(step-00000500); settings come from RUN/config.toml",
+    )
+    common.add_settings(parser, PretrainSettings)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Pre-train and show the result."""
+    from bertsmith.common.console import emit
+    from bertsmith.pretrain.run import pretrain
+    from bertsmith.pretrain.summary import show
+
+    if arguments.resume and arguments.recipe is None:
+        arguments.recipe = str(arguments.out / "config.toml")
+    settings = common.settings(arguments, PretrainSettings)
+    summary = pretrain(arguments.corpus, arguments.out, settings, resume=arguments.resume)
+    show(summary, arguments.out)
+    if arguments.json:
+        emit(summary)
+    return 0

@@ -1,0 +1,1 @@
+"""Corpora: documents from files, cut into sentences and pieces, in memory-mapped shards."""

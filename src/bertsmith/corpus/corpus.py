@@ -1,0 +1,100 @@
+"""Reading a corpus: any document of any part at once, from memory-mapped shards."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bertsmith.common.errors import CorpusError
+from bertsmith.common.files import sha256
+from bertsmith.corpus.manifest import Manifest
+from bertsmith.corpus.shards import Shard, open_shard
+from bertsmith.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document.
+
+    Attributes:
+        tokens: ``[T]`` token ids, a view of the mapped shard.
+        sentence_starts: ``[S + 1]`` where each sentence begins in ``tokens``, and ``T``.
+    """
+
+    tokens: np.ndarray
+    sentence_starts: np.ndarray
+
+
+class Corpus:
+    """A part of a corpus.
+
+    Attributes:
+        folder: where it lies.
+        manifest: its manifest.
+        documents: number of documents.
+        sentences: number of sentences.
+        tokens: number of tokens.
+        document_tokens: ``[D]`` int64, tokens of each document.
+        document_sentences: ``[D]`` int64, sentences of each document.
+        digest: SHA-256 of the content, for checks that two runs used the same.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, part: str, shards: list[Shard]) -> None:
+        self.folder, self.manifest, self.part = folder, manifest, part
+        self._shards = shards
+        sentences = [np.diff(s.document_offsets) for s in shards]
+        tokens = [np.diff(s.sentence_offsets[s.document_offsets]) for s in shards]
+        empty = [np.zeros(0, np.int32)]
+        self.document_sentences = np.concatenate(sentences or empty).astype(np.int64)
+        self.document_tokens = np.concatenate(tokens or empty).astype(np.int64)
+        sizes = [len(s.document_offsets) - 1 for s in shards]
+        self._first_document = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.documents = len(self.document_tokens)
+        self.sentences = int(self.document_sentences.sum())
+        self.tokens = int(self.document_tokens.sum())
+        names = [s["sha256"] for s in manifest.shards if s["file"] and s["part"] == part]
+        self.digest = hashlib.sha256("".join(names).encode()).hexdigest()
+
+    @classmethod
+    def open(cls, folder: Path, part: str = "train", verify: bool = False) -> Corpus:
+        """Map the shards of a part.
+
+        Args:
+            folder: what ``bertsmith corpus`` wrote.
+            part: ``train`` or ``held_out``; the latter may have no document.
+            verify: check every shard's SHA-256, which reads all of it.
+
+        Raises:
+            CorpusError: the corpus is missing, unfinished or damaged; the message names the shard.
+        """
+        folder = Path(folder)
+        manifest = Manifest.read(folder)
+        shards = []
+        for record in manifest.shards:
+            if record["part"] == part and record["file"]:
+                path = folder / "shards" / record["file"]
+                shards.append(open_shard(path, record["bytes"]))
+                if verify and sha256(path) != record["sha256"]:
+                    raise CorpusError(
+                        "the shard's checksum is wrong: it was damaged", file=path,
+                        mend="remove manifest.json and build the corpus again: only what is "
+                        "damaged is made anew",
+                    )  # fmt: skip
+        return cls(folder, manifest, part, shards)
+
+    def document(self, number: int) -> Document:
+        """Document ``number``, counted from 0."""
+        at = int(self._first_document.searchsorted(number, side="right")) - 1
+        shard = self._shards[at]
+        place = number - int(self._first_document[at])
+        first, last = shard.document_offsets[place : place + 2].tolist()
+        starts = shard.sentence_offsets[first : last + 1]
+        begin, end = int(starts[0]), int(starts[-1])
+        return Document(shard.tokens[begin:end], starts - starts[0])
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that the token ids are of."""
+        return Tokenizer.load(self.folder / "tokenizer")

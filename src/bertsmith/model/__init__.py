@@ -1,0 +1,1 @@
+"""BERT on packed batches: configuration, attention, encoder and pre-training heads."""

@@ -1,0 +1,60 @@
+"""BERT with both pre-training heads."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from bertsmith.model.config import BertConfig
+from bertsmith.model.encoder import Encoder
+from bertsmith.model.heads import MaskedLMHead, NextSentenceHead
+from bertsmith.model.packed import PackedBatch
+
+
+class BertForPreTraining(nn.Module):
+    """The model of Devlin et al. 2018, section 3.1, on packed batches.
+
+    New weights come from a normal distribution cut at two standard deviations
+    (``initializer_range``), drawn from torch's global generator; biases are 0, LayerNorms 1 and 0.
+    """
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config)
+        self.masked_lm = MaskedLMHead(config)
+        self.next_sentence = NextSentenceHead(config)
+        self._initialise()
+
+    def forward(self, batch: PackedBatch, masked_positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Score the masked tokens and the sentence pairs.
+
+        Args:
+            batch: B sequences with T tokens.
+            masked_positions: [M] int64, places in the packed tokens (0 to T - 1); M may be 0.
+
+        Returns:
+            Masked-LM logits [M, V] and next-sentence logits [B, 2].
+
+        Raises:
+            InputError: a sequence is too long, or an id is unknown to the model.
+        """
+        hidden = self.encoder(batch)  # [T, hidden]
+        masked = hidden.index_select(0, masked_positions)  # [M, hidden]
+        words = self.masked_lm(masked, self.encoder.embeddings.word.weight)  # [M, V]
+        return words, self.next_sentence(self.encoder.pool(hidden, batch))
+
+    def encode(self, batch: PackedBatch) -> Tensor:
+        """[T, hidden] the vectors of the last layer."""
+        return self.encoder(batch)  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def _initialise(self) -> None:
+        deviation = self.config.initializer_range
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.trunc_normal_(
+                    module.weight, std=deviation, a=-2 * deviation, b=2 * deviation
+                )
+            if isinstance(module, nn.Linear):
+                module.bias.zero_()

@@ -1,0 +1,1 @@
+"""Predictions of a pre-trained model: filling in blanks."""

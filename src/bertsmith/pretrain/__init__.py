@@ -1,0 +1,1 @@
+"""Pre-training: sentence pairs, masking, the objective and the run."""

@@ -1,0 +1,154 @@
+"""The folder of a run: settings, checkpoints, summary; who may write there, and what goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+
+from bertsmith.common.console import warn
+from bertsmith.common.errors import CheckpointError, CorpusError, SettingsError
+from bertsmith.common.files import write_json, write_text
+from bertsmith.common.settings import read_recipe, to_mapping, to_toml
+from bertsmith.corpus.corpus import Corpus
+from bertsmith.pretrain.settings import PretrainSettings
+from bertsmith.train.state import latest_state, load_state, save_state
+
+_CONFIG, _RECORD, _SUMMARY = "config.toml", "run.json", "summary.json"
+
+
+class RunFolder:
+    """A run folder, locked for this process.
+
+    Attributes:
+        path: the folder.
+        record: what ``run.json`` holds beside the settings: corpus, versions, micro-batch.
+    """
+
+    def __init__(self, path: Path, record: dict[str, Any], keep: int, lock: IO[str]) -> None:
+        self.path, self.record, self._keep = path, record, keep
+        self._lock = lock  # held as long as this object lives
+
+    @classmethod
+    def open(cls, path: Path, settings: PretrainSettings, corpus: Corpus, resume: bool) -> RunFolder:
+        """Make the folder, or check that the run in it is the one that is asked for.
+
+        Raises:
+            SettingsError: the folder holds something else, or a run with other settings, or is
+                written to by another process, or there is nothing to resume.
+            CorpusError: the corpus is not the one that the run began with.
+        """
+        if path.exists() and not path.is_dir():
+            raise SettingsError("the run folder is a file", file=path, mend="give another --out")
+        if not (path / _CONFIG).exists():
+            _check_empty(path, resume)
+            path.mkdir(parents=True, exist_ok=True)
+        lock = _lock(path)
+        if (path / _CONFIG).exists():
+            _check_same(path, settings)
+            record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
+            if record and record["corpus_digest"] != corpus.digest:
+                raise CorpusError(
+                    "the corpus is not the one that this run began with",
+                    file=path,
+                    mend=f"the run began with {record['corpus']}; use that, or another --out",
+                )
+        else:
+            record = {}
+            write_text(path / _CONFIG, to_toml(settings, "Settings of this run; itself a recipe."))
+        folder = cls(path, record, settings.keep_checkpoints, lock)
+        folder.remember("corpus", str(corpus.folder))
+        folder.remember("corpus_digest", corpus.digest)
+        folder.remember("bertsmith", version("bertsmith"))
+        folder.remember("torch", torch.__version__)
+        return folder
+
+    def remember(self, key: str, value: Any) -> Any:
+        """The value that the run began with; ``value`` where it begins now."""
+        if key not in self.record:
+            self.record[key] = value
+            write_json(self.path / _RECORD, self.record)
+        return self.record[key]
+
+    def finished_summary(self) -> dict[str, Any] | None:
+        """The summary of a run that has come to its end, else None."""
+        path = self.path / _SUMMARY
+        return _read_json(path) if path.exists() else None
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Record the end of the run."""
+        write_json(self.path / _SUMMARY, summary)
+
+    def save(
+        self,
+        step: int,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        extra: dict[str, Any],
+    ) -> None:
+        """Write the checkpoint of ``step``."""
+        save_state(self.path / "checkpoints", step, model, optimizer, extra, keep=self._keep)
+
+    def restore(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, resume: str | None
+    ) -> dict[str, Any] | None:
+        """Load the latest whole checkpoint, or the one named; None where the run begins.
+
+        Broken checkpoints that are passed over are named in warnings.
+        """
+        root = self.path / "checkpoints"
+        if resume not in (None, "latest"):
+            state = load_state(root / Path(str(resume)).name)
+        else:
+            found, problems = latest_state(root)
+            for problem in problems:
+                warn(problem)
+            if found is None:
+                if resume:
+                    raise CheckpointError("there is no checkpoint to resume from", file=root)
+                return None
+            state = found
+        state.restore(model, optimizer)
+        return dict(state.extra)
+
+
+def _check_empty(path: Path, resume: bool) -> None:
+    if resume:
+        raise SettingsError("there is no run to resume", file=path, mend="check --out")
+    # A lock file is all that is left of a run that was killed before its first line.
+    if path.exists() and any(entry.name != ".lock" for entry in path.iterdir()):
+        raise SettingsError(
+            "the folder holds something that is not a run", file=path, mend="give another --out"
+        )
+
+
+def _check_same(path: Path, settings: PretrainSettings) -> None:
+    before = PretrainSettings(**read_recipe(PretrainSettings, path / _CONFIG))
+    was, now = to_mapping(before), to_mapping(settings)
+    other = [f"{key} was {was[key]} and is {now[key]}" for key in now if was[key] != now[key]]
+    if other:
+        raise SettingsError(
+            f"the folder holds a run with other settings: {'; '.join(other)}",
+            file=path,
+            mend="use --resume to go on with that run as it is, or give another --out",
+        )
+
+
+def _lock(path: Path) -> IO[str]:
+    stream = (path / ".lock").open("w")
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SettingsError("another process is writing to this run", file=path) from None
+    return stream
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (ValueError, OSError) as error:
+        raise SettingsError(f"the file can not be read: {error}", file=path) from None

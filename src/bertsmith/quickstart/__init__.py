@@ -1,0 +1,1 @@
+"""The whole job on text that the machine already has."""

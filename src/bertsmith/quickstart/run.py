@@ -1,0 +1,47 @@
+"""The whole job in one call: corpus, vocabulary, pre-training, held-out figures, blanks, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bertsmith.common.console import note
+from bertsmith.common.settings import read_recipe
+from bertsmith.corpus.build import build_corpus
+from bertsmith.corpus.settings import CorpusSettings
+from bertsmith.corpus.summary import show as show_corpus
+from bertsmith.pretrain.run import pretrain
+from bertsmith.pretrain.settings import PretrainSettings
+from bertsmith.pretrain.summary import show as show_run
+from bertsmith.quickstart.documentation import write_documentation
+
+_MEGABYTES = 18.0
+_VOCABULARY = 4096
+_RECIPE = Path(__file__).parent.parent / "recipes" / "quickstart.toml"
+
+
+def quickstart(paths: list[str], out: Path, steps: int | None = None) -> dict[str, Any]:
+    """Run the whole job and return the run's summary.
+
+    Args:
+        paths: the user's text; empty for the documentation inside the installed Python.
+        out: folder for text, corpus and run.
+        steps: steps of pre-training, None for those of the recipe.
+    """
+    settings = dict(read_recipe(PretrainSettings, _RECIPE))
+    if steps is not None:
+        settings["steps"] = steps
+    checked = PretrainSettings(**settings)
+    corpus_settings = CorpusSettings(vocab_size=_VOCABULARY, held_out_percent=2.0)
+    if not paths:
+        note("text: the documentation inside this Python and its packages")
+        source = out / "documentation.jsonl"
+        if not source.exists():
+            write_documentation(source, _MEGABYTES)
+        paths = [str(source)]
+    manifest = build_corpus(paths, out / "corpus", corpus_settings)
+    show_corpus(manifest, out / "corpus")
+    summary = pretrain(out / "corpus", out / "run", checked)
+    show_run(summary, out / "run")
+    note(f'try:    bertsmith fill {out / "run" / "model"} "Return the [MASK] of the list."')
+    return summary

@@ -1,0 +1,1 @@
+"""Text to token ids: WordPiece vocabularies, encoding with offsets, sentences."""

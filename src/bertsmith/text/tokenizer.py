@@ -1,0 +1,271 @@
+"""WordPiece tokenization as in the 2018 ``tokenization.py``, by the ``tokenizers`` library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+
+from bertsmith.common.errors import InputError
+from bertsmith.common.files import atomic_path, write_json
+from bertsmith.text.surrogates import has_surrogates, without_surrogates
+from bertsmith.text.vocabulary import (
+    CLS,
+    MASK,
+    PAD,
+    SEP,
+    SPECIAL,
+    UNK,
+    check_vocabulary,
+    read_vocabulary,
+    write_vocabulary,
+)
+
+_CONTROL = re.compile("|".join(re.escape(token) for token in SPECIAL))
+_PREFIX = "##"
+
+
+@dataclass(frozen=True)
+class SpecialIds:
+    """Ids of the special tokens."""
+
+    pad: int
+    unk: int
+    cls: int
+    sep: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as pieces, without special tokens around it.
+
+    Attributes:
+        ids: id of each piece.
+        offsets: first character and character after the last of each piece, in Python characters.
+        tokens: each piece as it stands in the vocabulary.
+    """
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    tokens: list[str]
+
+
+class Tokenizer:
+    """A BERT tokenizer: cleaning, words, then the longest pieces of the vocabulary.
+
+    In text, ``[SEP]`` and ``[MASK]`` are characters like any others; see :meth:`encode`.
+
+    Args:
+        tokens: the vocabulary in the order of the ids.
+        lowercase: lower-case the text ("uncased").
+        strip_accents: remove accents; None for what ``lowercase`` says.
+        chinese_chars: make every Chinese character a word of its own.
+        longest_word: characters above which a word is ``[UNK]``.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[str],
+        lowercase: bool = True,
+        strip_accents: bool | None = None,
+        chinese_chars: bool = True,
+        longest_word: int = 100,
+    ) -> None:
+        check_vocabulary(tokens)
+        self.tokens = list(tokens)
+        self.lowercase, self.strip_accents = lowercase, strip_accents
+        self.chinese_chars, self.longest_word = chinese_chars, longest_word
+        self._id_of = {token: number for number, token in enumerate(self.tokens)}
+        self.ids = SpecialIds(*(self._id_of[token] for token in SPECIAL))
+        self.special_ids = frozenset(self._id_of[token] for token in SPECIAL)
+        self._inner = tokenizers.Tokenizer(
+            models.WordPiece(
+                self._id_of,
+                unk_token=UNK,
+                continuing_subword_prefix=_PREFIX,
+                max_input_chars_per_word=longest_word,
+            )
+        )
+        prepare(self._inner, lowercase, strip_accents, chinese_chars)
+
+    @classmethod
+    def from_vocab_file(cls, path: Path, lowercase: bool = True, **options: Any) -> Tokenizer:
+        """The tokenizer of a ``vocab.txt``; ``options`` as in the class."""
+        return cls(read_vocabulary(path), lowercase, **options)
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """A tokenizer from a folder, a ``tokenizer.json`` or a ``vocab.txt``.
+
+        Of a folder, ``tokenizer.json`` comes first; a ``vocab.txt`` takes its settings from the
+        ``tokenizer_config.json`` beside it.
+
+        Raises:
+            InputError: nothing is there, or it is not a BERT tokenizer.
+        """
+        path = Path(path)
+        if path.is_dir():
+            names = [name for name in ("tokenizer.json", "vocab.txt") if (path / name).exists()]
+            if not names:
+                raise InputError("the folder has no tokenizer.json and no vocab.txt", file=path)
+            path = path / names[0]
+        if not path.exists():
+            raise InputError("there is no such tokenizer file", file=path)
+        if path.suffix == ".json":
+            return cls(**_read_tokenizer_json(path))
+        return cls.from_vocab_file(path, **_read_config(path.parent / "tokenizer_config.json"))
+
+    @property
+    def size(self) -> int:
+        """Pieces in the vocabulary."""
+        return len(self.tokens)
+
+    @cached_property
+    def is_continuation(self) -> np.ndarray:
+        """``[size]``, True for pieces that continue a word."""
+        return np.array([token.startswith(_PREFIX) for token in self.tokens])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all that decides the ids of a text."""
+        options = [self.lowercase, self.strip_accents, self.chinese_chars, self.longest_word]
+        text = json.dumps([options, self.tokens])
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def encode(self, text: str, blanks: bool = False) -> Encoding:
+        """The pieces of ``text`` with their places in it.
+
+        Args:
+            text: any string, lone surrogates included.
+            blanks: take ``[MASK]`` and the other control tokens, spelled exactly so, for control
+                tokens. For text that someone wrote for this purpose, never for data.
+        """
+        result = Encoding([], [], [])
+        at = 0
+        for match in _CONTROL.finditer(text) if blanks else ():
+            self._encode_into(result, text[at : match.start()], at)
+            result.ids.append(self._id_of[match.group()])
+            result.offsets.append(match.span())
+            result.tokens.append(match.group())
+            at = match.end()
+        self._encode_into(result, text[at:], at)
+        return result
+
+    def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many texts; in parallel, where the library's own threads are not turned off."""
+        clean = [without_surrogates(text)[0] if has_surrogates(text) else text for text in texts]
+        found = self._inner.encode_batch_fast(clean, add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text for people: pieces joined to words, words joined by spaces."""
+        words: list[str] = []
+        for number in ids:
+            token = self.tokens[number]
+            if token.startswith(_PREFIX) and words:
+                words[-1] += token[len(_PREFIX) :]
+            else:
+                words.append(token)
+        return re.sub(r" ([.,;:!?%)\]}])", r"\1", " ".join(words))
+
+    def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json``, ``vocab.txt`` and ``tokenizer_config.json``."""
+        full = tokenizers.Tokenizer.from_str(self._inner.to_str())
+        full.add_special_tokens([tokenizers.AddedToken(token, special=True) for token in SPECIAL])
+        full.post_processor = processors.BertProcessing((SEP, self.ids.sep), (CLS, self.ids.cls))
+        full.decoder = decoders.WordPiece(prefix=_PREFIX)
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(folder / "tokenizer.json") as part:
+            part.write_text(full.to_str(pretty=True), encoding="utf-8")
+        write_vocabulary(folder / "vocab.txt", self.tokens)
+        write_json(
+            folder / "tokenizer_config.json",
+            {
+                "tokenizer_class": "BertTokenizer",
+                "do_lower_case": self.lowercase,
+                "strip_accents": self.strip_accents,
+                "tokenize_chinese_chars": self.chinese_chars,
+                "max_input_chars_per_word": self.longest_word,
+                "model_max_length": 512,
+                "pad_token": PAD,
+                "unk_token": UNK,
+                "cls_token": CLS,
+                "sep_token": SEP,
+                "mask_token": MASK,
+            },
+        )
+
+    def _encode_into(self, result: Encoding, text: str, shift: int) -> None:
+        places: Sequence[int] = range(len(text) + 1)
+        original = text
+        if has_surrogates(text):
+            text, places = without_surrogates(text)
+        found = self._inner.encode(text, add_special_tokens=False)
+        result.ids.extend(found.ids)
+        result.tokens.extend(found.tokens)
+        stripped = self.lowercase if self.strip_accents is None else self.strip_accents
+        for start, stop in found.offsets:
+            first, last = places[start], places[stop]
+            # A slice of the text is to be whole: the accents that were removed belong to it.
+            while stripped and last < len(original) and unicodedata.category(original[last]) == "Mn":
+                last += 1
+            result.offsets.append((first + shift, last + shift))
+
+
+def prepare(
+    inner: tokenizers.Tokenizer, lowercase: bool, strip_accents: bool | None, chinese_chars: bool
+) -> None:
+    """Give a tokenizer of the library BERT's cleaning and word splitting."""
+    inner.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=chinese_chars,
+        strip_accents=strip_accents,
+        lowercase=lowercase,
+    )
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+
+
+def _read_tokenizer_json(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        model, normalizer = raw["model"], raw["normalizer"]
+        if model["type"] != "WordPiece" or normalizer["type"] != "BertNormalizer":
+            raise InputError("this is not the tokenizer of a BERT", file=path)
+        by_id = sorted(model["vocab"].items(), key=lambda item: item[1])
+        if [number for _, number in by_id] != list(range(len(by_id))):
+            raise InputError("the ids of the vocabulary have gaps or stand twice", file=path)
+        return {
+            "tokens": [token for token, _ in by_id],
+            "lowercase": normalizer["lowercase"],
+            "strip_accents": normalizer.get("strip_accents"),
+            "chinese_chars": normalizer.get("handle_chinese_chars", True),
+            "longest_word": model.get("max_input_chars_per_word", 100),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise InputError(f"the tokenizer file can not be read: {error}", file=path) from None
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        return {
+            "lowercase": bool(raw.get("do_lower_case", True)),
+            "strip_accents": raw.get("strip_accents"),
+            "chinese_chars": bool(raw.get("tokenize_chinese_chars", True)),
+            "longest_word": int(raw.get("max_input_chars_per_word", 100)),
+        }
+    except (ValueError, AttributeError, TypeError, OSError) as error:
+        raise InputError(f"the tokenizer's settings can not be read: {error}", file=path) from None

@@ -1,0 +1,1 @@
+"""Training: optimizers, schedules, the loop, state on disk, the metrics log."""

@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM end a run after the step under way, with a checkpoint."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from bertsmith.common.console import note
+
+
+class Stopped(SystemExit):
+    """Raised when a run was asked to stop and has saved its state; exit status 130 or 0."""
+
+
+class Interrupt:
+    """Turns SIGINT and SIGTERM into a question that the loop asks between steps.
+
+    A second SIGINT is an ordinary KeyboardInterrupt, for those who can not wait.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.asked = number
+
+    def leave(self, folder: Path, step: int) -> None:
+        """End the process: status 0 after SIGTERM (a preempted machine), 130 after SIGINT."""
+        note(f"stopped after step {step:,}; the same command goes on from there ({folder})")
+        raise Stopped(0 if self.asked == signal.SIGTERM else 130)
