@@ -53,8 +53,5 @@ def numbered_corpus(documents: int, sentences: int, words: int) -> Any:
     """Documents in which every token has an id of its own, counted from 5."""
     count = iter(range(5, 5 + documents * sentences * words))
     return MadeCorpus(
-        [
-            [[next(count) for _ in range(words)] for _ in range(sentences)]
-            for _ in range(documents)
-        ]
+        [[[next(count) for _ in range(words)] for _ in range(sentences)] for _ in range(documents)]
     )

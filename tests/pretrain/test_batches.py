@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_layout_of_a_sequence() -> None:
     original = batch.packed.token_ids.clone()
     original[batch.masked_positions] = batch.masked_labels
     offsets = batch.packed.offsets.tolist()
-    for start, stop in zip(offsets, offsets[1:], strict=False):
+    for start, stop in itertools.pairwise(offsets):
         ids, segments = original[start:stop], batch.packed.segment_ids[start:stop]
         assert int(ids[0]) == CLS
         assert int(ids[-1]) == SEP

@@ -88,7 +88,9 @@ def test_whole_words_stay_together() -> None:
     words = [{1, 2, 3}, {4}, {5, 6}, {7}, {8}, {9}, {10}]
     seen = set()
     for seed in range(50):
-        chosen = set(choose(ids, np.array([12]), masking(0.3, "word"), VOCABULARY, rng(seed)).tolist())
+        chosen = set(
+            choose(ids, np.array([12]), masking(0.3, "word"), VOCABULARY, rng(seed)).tolist()
+        )
         assert all(word <= chosen or not word & chosen for word in words)
         seen |= chosen
     assert seen == set(range(1, 11))

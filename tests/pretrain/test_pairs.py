@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -88,7 +90,7 @@ def test_tiles_touch_and_cover_every_document() -> None:
             mine = sorted((t.start, t.stop) for t in tiles if t.document == document)
             assert mine[0][0] == 0
             assert mine[-1][1] == corpus.document_tokens[document]
-            assert all(a[1] == b[0] for a, b in zip(mine, mine[1:], strict=False))
+            assert all(a[1] == b[0] for a, b in itertools.pairwise(mine))
 
 
 @pytest.mark.parametrize("pairs", [True, False])

@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="model directory")
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="text with one or more [MASK]")
     parser.add_argument("--file", metavar="FILE", help="a text a line, - for standard input")
-    parser.add_argument("--top", type=int, default=5, metavar="N", help="words a blank (default: 5)")
+    parser.add_argument(
+        "--top", type=int, default=5, metavar="N", help="words a blank (default: 5)"
+    )
     common.add_json(parser)
 
 

@@ -27,7 +27,7 @@ BERT as a tool: from raw text to a vocabulary, a corpus and a pre-trained encode
 
 A first run:
   bertsmith corpus my_texts/ --out corpus --vocab-size 8192
-  bertsmith pretrain corpus --out run --recipe books-60min
+  bertsmith pretrain corpus --out run --preset mini --steps 20000
   bertsmith fill run/model "The [MASK] sat on the mat."
 """
 

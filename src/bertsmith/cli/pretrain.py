@@ -4,7 +4,7 @@ An interrupted command continues when it is run again, from its last checkpoint 
 steps or tokens on the same CPU, to the same weights bit for bit.
 
   bertsmith pretrain corpus --out run --steps 10000 --preset mini --lengths 128 --length-shares 1
-  bertsmith pretrain corpus --out run --recipe books-60min
+  bertsmith pretrain corpus --out run --recipe my_settings.toml --seed 7
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Bar:
             )
             self._progress.start()
             self._task = self._progress.add_task(
-                escape(self.what), total=self.total, completed=self.done, message=""
+                escape(self.what), total=self.total, completed=int(self.done), message=""
             )
         return self
 

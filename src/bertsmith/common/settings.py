@@ -30,7 +30,7 @@ S = TypeVar("S", bound=DataclassType)
 
 def setting(
     default: Any,
-    help: str,
+    help: str,  # noqa: A002 - the name that argparse gives it
     *,
     unit: str = "",
     choices: Sequence[str] = (),

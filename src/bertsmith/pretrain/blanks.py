@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bertsmith.common.errors import CorpusError
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.fill import fill_ids
@@ -18,18 +16,14 @@ _COUNT, _GUESSES = 8, 3
 _LENGTHS = range(10, 33)  # pieces: long enough to have a context, short enough to read
 
 
-def held_out_blanks(
-    model: BertForPreTraining, tokenizer: Tokenizer, corpus_folder: Path
-) -> list[dict[str, Any]]:
-    """Up to eight held-out sentences with one whole word hidden, and the model's guesses.
+def held_out_blanks(model: BertForPreTraining, train: Corpus) -> list[dict[str, Any]]:
+    """Up to eight sentences of the corpus's held-out part, a whole word hidden, and the guesses.
 
     The choice does not look at the model: it is the same for every model on this corpus. Words of
     letters only, since a hidden comma tells little.
     """
-    try:
-        corpus = Corpus.open(corpus_folder, "held_out")
-    except CorpusError:
-        return []
+    corpus = Corpus.open(train.folder, "held_out")
+    tokenizer = corpus.tokenizer()
     chosen = _choose(corpus, tokenizer)
     guesses = fill_ids(model, tokenizer, [ids for ids, _, _ in chosen], top_k=_GUESSES)
     return [

@@ -9,7 +9,7 @@ import torch
 
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
-from bertsmith.pretrain.batches import Batches, PretrainingBatch
+from bertsmith.pretrain.batches import Batches
 from bertsmith.pretrain.objective import pretraining_sums
 
 
@@ -72,9 +72,3 @@ class HeldOut:
 def pairs_possible(corpus: Corpus) -> bool:
     """Whether a random next sentence can come from another document."""
     return corpus.documents > 1
-
-
-def label_shares(batches: list[PretrainingBatch]) -> dict[str, float]:
-    """Share of pairs labelled "next" and "random" in some batches."""
-    labels = torch.cat([batch.next_labels for batch in batches]).double()
-    return {"next": float(1 - labels.mean()), "random": float(labels.mean())}

@@ -34,7 +34,9 @@ class RunFolder:
         self._lock = lock  # held as long as this object lives
 
     @classmethod
-    def open(cls, path: Path, settings: PretrainSettings, corpus: Corpus, resume: bool) -> RunFolder:
+    def open(
+        cls, path: Path, settings: PretrainSettings, corpus: Corpus, resume: bool
+    ) -> RunFolder:
         """Make the folder, or check that the run in it is the one that is asked for.
 
         Raises:

@@ -50,7 +50,7 @@ class Vocabulary:
 
 
 def targets_of(lengths: np.ndarray, rate: float, most: int) -> np.ndarray:
-    """How many tokens to predict in sequences of ``lengths``: at least one, rounded half to even."""
+    """Tokens to predict in sequences of ``lengths``: at least one, rounded half to even."""
     wanted = np.maximum(1, np.rint(lengths * rate)).astype(np.int64)
     return np.minimum(wanted, most) if most else wanted
 

@@ -86,7 +86,7 @@ class PairMaker:
 
         Both neighbours of a cut move it alike, so that tiles still touch.
         """
-        start, start_split = self._snap(document, tile.start)
+        start, _ = self._snap(document, tile.start)
         stop, stop_split = self._snap(document, tile.stop)
         counts.sentences_split += int(stop_split)
         if start >= stop:  # shorter than a sentence: take the sentence that it begins in

@@ -47,13 +47,15 @@ def _feistel(
     # of the grid meet.
     row, column = value // columns, value % columns
     for even, odd in zip(keys[::2], keys[1::2], strict=True):
-        row = (row + _mix(column + even) % rows) % rows
-        column = (column + _mix(row + odd) % columns) % columns
-    return row * columns + column
+        row = np.remainder(row + np.remainder(_mix(column + even), rows), rows)
+        column = np.remainder(column + np.remainder(_mix(row + odd), columns), columns)
+    result: np.ndarray = row * columns + column
+    return result
 
 
 def _mix(value: np.ndarray) -> np.ndarray:
     # The finaliser of splitmix64: every input bit reaches every output bit. It means to overflow.
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    result: np.ndarray = value ^ (value >> np.uint64(31))
+    return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,16 @@ import torch
 
 from bertsmith.checkpoints.directory import save_model
 from bertsmith.common.console import Bar, note, warn
-from bertsmith.common.errors import CorpusError
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.config import preset
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
+from bertsmith.pretrain.clock import Clock
 from bertsmith.pretrain.evaluation import HeldOut, pairs_possible
 from bertsmith.pretrain.folder import RunFolder
 from bertsmith.pretrain.memory import choose_micro_tokens
 from bertsmith.pretrain.objective import pretraining_sums
-from bertsmith.pretrain.pairs import PairCounts
 from bertsmith.pretrain.settings import PretrainSettings
 from bertsmith.pretrain.speed import SpeedMeter
 from bertsmith.pretrain.summary import summarise
@@ -35,26 +33,6 @@ from bertsmith.train.optimizers import build_optimizer
 from bertsmith.train.schedule import Budget, linear_with_warmup
 
 _EVALUATIONS_A_RUN = 20
-
-
-@dataclass
-class Clock:
-    """How far a run has come; saved in its checkpoints."""
-
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    empty_batches: int = 0
-    cut: PairCounts = field(default_factory=PairCounts)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for a checkpoint."""
-        return {**vars(self), "cut": self.cut.as_dict()}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Clock:
-        """The clock that a checkpoint holds."""
-        return cls(**{**values, "cut": PairCounts(**values["cut"])})
 
 
 def pretrain(
@@ -77,15 +55,13 @@ def pretrain(
     if finished is not None:
         note(f"{out} holds the finished run of these settings; nothing is left to do")
         return finished
-    return _Run(folder, corpus, corpus_folder, settings).go(resume)
+    return _Run(folder, corpus, settings).go(resume)
 
 
 class _Run:
-    def __init__(
-        self, folder: RunFolder, corpus: Corpus, corpus_folder: Path, settings: PretrainSettings
-    ) -> None:
+    def __init__(self, folder: RunFolder, corpus: Corpus, settings: PretrainSettings) -> None:
         self.folder, self.settings = folder, settings
-        self.corpus, self.corpus_folder = corpus, corpus_folder
+        self.corpus = corpus
         self.tokenizer: Tokenizer = corpus.tokenizer()
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.autocast = _autocast(settings.precision, self.device)
@@ -125,7 +101,10 @@ class _Run:
         finally:
             log.close()
         self.warnings += self._cut_warnings()
-        summary = summarise(self, held_out)
+        baselines = self.held_out.baselines() if self.held_out else None
+        summary = summarise(
+            self.settings, self.clock, self.model, self.corpus, held_out, baselines, self.warnings
+        )
         card = model_card(self.settings, summary)
         save_model(self.folder.path / "model", self.model, self.tokenizer, card)
         self.folder.write_summary(summary)
@@ -253,11 +232,8 @@ class _Run:
         )
 
     def _held_out(self) -> HeldOut | None:
-        try:
-            corpus = Corpus.open(self.corpus_folder, "held_out")
-        except CorpusError:
-            corpus = None
-        if corpus is None or corpus.documents == 0:
+        corpus = Corpus.open(self.corpus.folder, "held_out")
+        if corpus.documents == 0:
             self.warn("the corpus has no held-out part: nothing tells memory from learning")
             return None
         pairs = self.pairs and pairs_possible(corpus)
@@ -301,5 +277,3 @@ def _autocast(precision: str, device: torch.device) -> torch.dtype | None:
     if precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported():
         return torch.bfloat16
     return None
-
-

@@ -94,14 +94,26 @@ class PretrainSettings:
 
     def __post_init__(self) -> None:
         self._check_budget()
-        for name in ("batch_size", "log_every", "checkpoint_every", "keep_checkpoints", "evaluate_sequences"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", value=getattr(self, name))
+        for name in (
+            "batch_size",
+            "log_every",
+            "checkpoint_every",
+            "keep_checkpoints",
+            "evaluate_sequences",
+        ):
+            require(
+                getattr(self, name) >= 1, f"{name} must be at least 1", value=getattr(self, name)
+            )
         require(0 <= self.seed < 1 << 31, "seed must be from 0 to 2147483647", value=self.seed)
         require(self.learning_rate > 0, "learning_rate must be above 0", value=self.learning_rate)
         for name in ("dropout", "short_probability", "warmup"):
-            require(0 <= getattr(self, name) < 1, f"{name} must be in [0, 1)", value=getattr(self, name))
+            require(
+                0 <= getattr(self, name) < 1, f"{name} must be in [0, 1)", value=getattr(self, name)
+            )
         for name in ("micro_tokens", "evaluate_every", "max_predictions", "weight_decay"):
-            require(getattr(self, name) >= 0, f"{name} must not be negative", value=getattr(self, name))
+            require(
+                getattr(self, name) >= 0, f"{name} must not be negative", value=getattr(self, name)
+            )
         require(0 < self.mask_rate <= 1, "mask_rate must be in (0, 1]", value=self.mask_rate)
         shares = (self.mask_share, self.random_share)
         require(

@@ -73,5 +73,3 @@ class SpeedMeter:
             parts.append(f"{self._tokens / self._seconds:,.0f} tok/s")
             parts.append(f"{self._flops / self._seconds / self._peak:.0%} of peak")
         return "  ".join(parts)
-
-

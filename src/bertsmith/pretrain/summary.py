@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertsmith.common.console import note, table, warn
+from bertsmith.corpus.corpus import Corpus
+from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.blanks import held_out_blanks
-
-if TYPE_CHECKING:
-    from bertsmith.pretrain.run import _Run
+from bertsmith.pretrain.clock import Clock
+from bertsmith.pretrain.settings import PretrainSettings
 
 # A run has learnt when it predicts the hidden tokens this much better than the best guess that
 # ignores the context: a clear margin above what chance and noise give.
@@ -17,33 +18,49 @@ CLEAR_MARGIN = 2.0
 _NATS = 0.5
 
 
-def summarise(run: _Run, held_out: dict[str, float] | None) -> dict[str, Any]:
-    """The content of ``summary.json``."""
-    baselines = run.held_out.baselines() if run.held_out else None
+def summarise(
+    settings: PretrainSettings,
+    clock: Clock,
+    model: BertForPreTraining,
+    corpus: Corpus,
+    held_out: dict[str, float] | None,
+    baselines: dict[str, float] | None,
+    warnings: list[str],
+) -> dict[str, Any]:
+    """The content of ``summary.json``.
+
+    Args:
+        settings: the settings in force.
+        clock: how far the run came.
+        model: the model at its end.
+        corpus: what it was trained on.
+        held_out: figures of the model, None where there is no held-out part.
+        baselines: what they have to beat.
+        warnings: what the run had to warn of.
+    """
     learned, verdict = judge(held_out, baselines)
-    config = run.config
-    manifest = run.corpus.manifest
+    config = model.config
     return {
         "task": "pre-training",
         "learned": learned,
         "verdict": verdict,
         "held_out": held_out,
         "baselines": baselines,
-        "steps": run.clock.step,
-        "tokens": run.clock.tokens,
-        "epochs": round(_epochs(run), 3),
-        "seconds": round(run.clock.seconds, 1),
+        "steps": clock.step,
+        "tokens": clock.tokens,
+        "epochs": round((clock.tokens + clock.cut.tokens_cut) / max(1, corpus.tokens), 3),
+        "seconds": round(clock.seconds, 1),
         "model": {
-            "preset": run.settings.preset,
+            "preset": settings.preset,
             "layers": config.num_hidden_layers,
             "hidden_size": config.hidden_size,
-            "parameters": sum(weights.numel() for weights in run.model.parameters()),
+            "parameters": sum(weights.numel() for weights in model.parameters()),
             "vocab_size": config.vocab_size,
         },
-        "corpus": {"folder": str(run.corpus.folder), **manifest.totals("train")},
-        "counts": {**run.clock.cut.as_dict(), "empty_batches": run.clock.empty_batches},
-        "blanks": held_out_blanks(run.model, run.tokenizer, run.corpus_folder),
-        "warnings": [*manifest.warnings, *run.warnings],
+        "corpus": {"folder": str(corpus.folder), **corpus.manifest.totals("train")},
+        "counts": {**clock.cut.as_dict(), "empty_batches": clock.empty_batches},
+        "blanks": held_out_blanks(model, corpus),
+        "warnings": [*corpus.manifest.warnings, *warnings],
     }
 
 
@@ -57,7 +74,8 @@ def judge(
     nats = baselines["unigram_entropy"] - held_out["masked_lm_loss"]
     figures = (
         f"held-out masked-LM accuracy is {ratio:.1f} times that of the most frequent token, "
-        f"and the loss is {abs(nats):.2f} nats {'below' if nats > 0 else 'above'} the unigram entropy"
+        f"and the loss is {abs(nats):.2f} nats {'below' if nats > 0 else 'above'} the unigram "
+        "entropy"
     )
     if ratio >= CLEAR_MARGIN and nats >= _NATS:
         return True, f"the model learnt: {figures}"
@@ -94,7 +112,11 @@ def show(summary: dict[str, Any], folder: Path) -> None:
             )
         table("Held-out part", ("figure", "model", "baseline"), rows)
     blanks = [
-        (blank["text"], blank["answer"], ", ".join(f"{word} {p:.0%}" for word, p in blank["guesses"]))
+        (
+            blank["text"],
+            blank["answer"],
+            ", ".join(f"{word} {p:.0%}" for word, p in blank["guesses"]),
+        )
         for blank in summary["blanks"]
     ]
     if blanks:
@@ -105,10 +127,3 @@ def show(summary: dict[str, Any], folder: Path) -> None:
     note(f"{summary['steps']:,} steps, {summary['tokens']:,} tokens, {summary['seconds']:,.0f} s")
     note(f"model:  {folder / 'model'}")
     note(f"report: {folder / 'report.html'}")
-
-
-def _epochs(run: _Run) -> float:
-    text = run.clock.tokens + run.clock.cut.tokens_cut
-    return text / max(1, run.corpus.tokens)
-
-

@@ -71,7 +71,7 @@ class Tiling:
         return int(self._first_slot[-1])
 
     def tiles(self, first: int, count: int) -> list[Tile]:
-        """The tiles of examples ``first`` to ``first + count`` of the endless sequence of epochs."""
+        """The tiles of ``count`` examples from ``first`` on, counted through all epochs."""
         numbers = np.arange(first, first + count, dtype=np.int64)
         epochs, places = np.divmod(numbers, len(self))
         result: list[Tile] = []
@@ -103,7 +103,7 @@ class Tiling:
     def _draw(
         self, epoch: int, document: int, stretch: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Kind, target length and share of the target that is text of this document, of a stretch."""
+        """Of a stretch: kinds, target lengths, and shares of those taken from this document."""
         rng = stream(self.seed + (self._max_length << 32), TILES, stretch, document, epoch)
         coin, short, length, a_share = rng.random((4, STRETCH))
         target = np.where(

@@ -32,18 +32,21 @@ def write_documentation(target: Path, megabytes: float) -> int:
         megabytes: stop after this much text.
     """
     limit, size, count = megabytes * 1e6, 0, 0
-    with atomic_path(target) as part, part.open("w", encoding="utf-8") as stream:
-        with Bar("reading documentation (bytes)", limit) as bar:
-            for path in source_files():
-                text = module_text(path)
-                if len(text) < _LEAST_CHARACTERS:
-                    continue
-                line = json.dumps({"path": str(path), "text": text})
-                stream.write(line + "\n")
-                size, count = size + len(line), count + 1
-                bar.advance(len(line), f"{count:,} modules")
-                if size >= limit:
-                    break
+    with (
+        atomic_path(target) as part,
+        part.open("w", encoding="utf-8") as stream,
+        Bar("reading documentation (bytes)", limit) as bar,
+    ):
+        for path in source_files():
+            text = module_text(path)
+            if len(text) < _LEAST_CHARACTERS:
+                continue
+            line = json.dumps({"path": str(path), "text": text})
+            stream.write(line + "\n")
+            size, count = size + len(line), count + 1
+            bar.advance(len(line), f"{count:,} modules")
+            if size >= limit:
+                break
     return count
 
 
@@ -81,13 +84,27 @@ def module_text(path: Path) -> str:
 
 
 def _docstrings(tree: ast.Module, reference: bool) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            text = ast.get_docstring(node, clean=True)
+    """Docstrings in the order of the file; of the language reference, every text."""
+    if reference:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+        return
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        owner = waiting.pop()
+        if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(owner, clean=True)
             if text:
                 yield text
-        elif reference and isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        # Only statements hold definitions: expressions, most of the tree, are not walked.
+        inner = [
+            child
+            for block in ("body", "orelse", "handlers", "finalbody")
+            for child in getattr(owner, block, ())
+            if isinstance(child, ast.stmt | ast.ExceptHandler)
+        ]
+        waiting += reversed(inner)
 
 
 def _is_prose(paragraph: str, joined: str) -> bool:

@@ -53,7 +53,9 @@ def draw(chart: Chart) -> str:
     for colour, (name, points) in zip(_COLOURS * 3, lines.items(), strict=False):
         steps, values = zip(*points, strict=True)
         marker = "o" if len(points) < 40 and "held-out" in name else None
-        axes.plot(steps, values, label=name, color=colour, linewidth=1.4, marker=marker, markersize=3)
+        axes.plot(
+            steps, values, label=name, color=colour, linewidth=1.4, marker=marker, markersize=3
+        )
     for colour, (name, height) in zip(_COLOURS * 3, chart.baselines.items(), strict=False):
         axes.axhline(height, linestyle="--", linewidth=1, color=colour, label=name)
     axes.set(title=chart.title, xlabel="step", ylabel=chart.unit)

@@ -45,9 +45,7 @@ def write_report(run: Path) -> Path:
     return target
 
 
-def _page(
-    name: str, records: list[dict[str, Any]], summary: dict[str, Any], config: str
-) -> str:
+def _page(name: str, records: list[dict[str, Any]], summary: dict[str, Any], config: str) -> str:
     task = str(summary.get("task", "run"))
     parts = [
         f"<h1>{escape(name)}: {escape(task)}</h1>",

@@ -111,7 +111,9 @@ class Trainer(Generic[B]):
         losses, correct = self._backward(number, batch)
         targets = {name: count for name, count in batch.targets.items() if count}
         self.empty_batches += int(len(targets) < len(batch.targets))
-        means = {name: losses[name] / targets[name] if name in targets else 0.0 for name in batch.targets}
+        means = {
+            name: losses[name] / targets[name] if name in targets else 0.0 for name in batch.targets
+        }
         norm = 0.0
         if targets:
             norm = float(clip_gradients(self.model.parameters(), self.max_gradient_norm))

@@ -68,7 +68,10 @@ class _Moments(torch.optim.Optimizer):
         super().__init__(groups, {"lr": learning_rate, "betas": betas, "eps": eps})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+    def step(  # type: ignore[override]
+        self,
+        closure: Callable[[], float] | None = None,  # noqa: ARG002 - part of the interface
+    ) -> None:
         """Make one step; ``closure`` is not used."""
         for group in self.param_groups:
             weights = [p for p in group["params"] if p.grad is not None]
@@ -131,7 +134,7 @@ class BertAdam(_Moments):
 class Lamb(_Moments):
     """LAMB (arXiv 1904.00962, algorithm 2): bias-corrected Adam with a trust ratio a tensor.
 
-    The tensors without weight decay (biases, LayerNorm) get no trust ratio, as in the authors' code.
+    The tensors without weight decay (biases, LayerNorm) get no trust ratio either.
     """
 
     def _step_group(

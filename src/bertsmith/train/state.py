@@ -169,9 +169,7 @@ def load_state(folder: Path) -> State:
         if sha256(path) != known["sha256"]:
             raise CheckpointError("the file's checksum is wrong: it was damaged", file=path)
     optimizer = _join(load_file(folder / OPTIMIZER), record["optimizer"])
-    return State(
-        folder, int(record["step"]), record["extra"], load_file(folder / MODEL), optimizer
-    )
+    return State(folder, int(record["step"]), record["extra"], load_file(folder / MODEL), optimizer)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -192,7 +190,7 @@ def latest_state(root: Path) -> tuple[State | None, list[str]]:
     Raises:
         CheckpointError: there are checkpoints, and all are broken.
     """
-    problems = []
+    problems: list[str] = []
     for _, folder in reversed(_checkpoints(root)):
         try:
             return load_state(folder), problems
