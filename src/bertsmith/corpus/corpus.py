@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from bertsmith.common.errors import CorpusError
 from bertsmith.common.files import sha256
+from bertsmith.corpus.folder import SHARDS, TOKENIZER
 from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.shards import Shard, open_shard
 from bertsmith.text.tokenizer import Tokenizer
@@ -51,7 +53,7 @@ class Corpus:
         self.document_sentences = np.concatenate(sentences or empty).astype(np.int64)
         self.document_tokens = np.concatenate(tokens or empty).astype(np.int64)
         sizes = [len(s.document_offsets) - 1 for s in shards]
-        self._first_document = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._first_document: list[int] = [0, *np.cumsum(sizes).tolist()]
         self.documents = len(self.document_tokens)
         self.sentences = int(self.document_sentences.sum())
         self.tokens = int(self.document_tokens.sum())
@@ -75,7 +77,7 @@ class Corpus:
         shards = []
         for record in manifest.shards:
             if record["part"] == part and record["file"]:
-                path = folder / "shards" / record["file"]
+                path = folder / SHARDS / record["file"]
                 shards.append(open_shard(path, record["bytes"]))
                 if verify and sha256(path) != record["sha256"]:
                     raise CorpusError(
@@ -86,15 +88,22 @@ class Corpus:
         return cls(folder, manifest, part, shards)
 
     def document(self, number: int) -> Document:
-        """Document ``number``, counted from 0."""
-        at = int(self._first_document.searchsorted(number, side="right")) - 1
+        """Document ``number``, counted from 0.
+
+        Raises:
+            IndexError: there is no such document.
+        """
+        if not 0 <= number < self.documents:
+            raise IndexError(number)
+        # Called for every training example: plain numbers are several times faster than arrays.
+        at = bisect_right(self._first_document, number) - 1
         shard = self._shards[at]
-        place = number - int(self._first_document[at])
-        first, last = shard.document_offsets[place : place + 2].tolist()
-        starts = shard.sentence_offsets[first : last + 1]
-        begin, end = int(starts[0]), int(starts[-1])
-        return Document(shard.tokens[begin:end], starts - starts[0])
+        place = number - self._first_document[at]
+        first = shard.document_offsets.item(place)
+        starts = shard.sentence_offsets[first : shard.document_offsets.item(place + 1) + 1]
+        begin = starts.item(0)
+        return Document(shard.tokens[begin : starts.item(-1)], starts - begin)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer that the token ids are of."""
-        return Tokenizer.load(self.folder / "tokenizer")
+        return Tokenizer.load(self.folder / TOKENIZER)

@@ -4,35 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bertsmith.common.files import sha256, write_json
 from bertsmith.corpus.formats import Document
-from bertsmith.corpus.shards import write_shard
+from bertsmith.corpus.shards import Content, write_shard
 from bertsmith.text.sentences import split_sentences
 from bertsmith.text.tokenizer import Tokenizer
 
+_AT_ONCE = 2000  # sentences
 PARTS = ("train", "held_out")
-_VERSION = 1  # of the layout of units; a change makes old units be built anew
+_VERSION = 2  # of the layout of units; a change makes old units be built anew
+
+
+@dataclass(frozen=True)
+class Text:
+    """A document to encode: its format, lines, bytes, part and the 16-byte hash of its text."""
+
+    form: str
+    lines: Document
+    size: int
+    part: str
+    digest: bytes
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Work for one call: documents with their format, part and hash, and where the result goes."""
+    """Work for one call: documents, and where the result goes."""
 
     number: int
-    documents: Sequence[tuple[str, Document, str, str]]  # format, lines, part, hash
+    texts: Sequence[Text]
     folder: Path
     language: str
 
     def key(self, tokenizer_digest: str) -> str:
         """A hash of all that decides the result."""
-        documents = [(form, part, digest) for form, _, part, digest in self.documents]
+        documents = [(text.form, text.part, text.digest.hex()) for text in self.texts]
         text = json.dumps([_VERSION, tokenizer_digest, self.language, documents])
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -70,22 +84,21 @@ def encode_unit(unit: Unit, tokenizer_folder: Path) -> dict[str, Any]:
         return record
     shards = []
     for part in PARTS:
-        documents, totals = _encode(unit, part, tokenizer)
+        content, totals = _encode(unit, part, tokenizer)
         shard: dict[str, Any] = {"part": part, "file": None, **asdict(totals)}
-        if documents:
+        if totals.documents:
             path = unit.folder / f"{unit.number:06d}.{part}.arrow"
-            write_shard(path, documents, tokenizer.size)
+            write_shard(path, content, tokenizer.size)
             shard |= {"file": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
         shards.append(shard)
-    record = {"key": key, "shards": shards}
+    size = sum(text.size for text in unit.texts)
+    record = {"key": key, "text_bytes": size, "shards": shards}
     write_json(record_path, record)  # last: its presence says that the unit is whole
     return record
 
 
 @lru_cache(maxsize=1)
 def _tokenizer(folder: Path) -> Tokenizer:
-    # The build is parallel over processes; threads inside them would only get in each other's way.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     return Tokenizer.load(folder)
 
 
@@ -104,33 +117,43 @@ def _finished(path: Path, key: str) -> dict[str, Any] | None:
     return record if same and whole else None
 
 
-def _encode(
-    unit: Unit, part: str, tokenizer: Tokenizer
-) -> tuple[list[list[list[int]]], Totals]:
-    texts: list[str] = []
-    counts: list[int] = []
-    for form, lines, own_part, _ in unit.documents:
-        if own_part == part:
-            sentences = (
-                lines
-                if form == "sentences"
-                else [s for line in lines for s in split_sentences(line, unit.language)]
-            )
-            texts += sentences
-            counts.append(len(sentences))
-    ids = iter(tokenizer.encode_ids(texts))
-    totals = Totals(words=sum(len(text.split()) for text in texts))
-    documents = []
-    for count in counts:
-        document = [sentence for _ in range(count) if (sentence := next(ids))]
-        if document:
-            documents.append(document)
-        else:
+def _encode(unit: Unit, part: str, tokenizer: Tokenizer) -> tuple[Content, Totals]:
+    totals = Totals()
+    ids: list[np.ndarray] = []
+    sentence_lengths: list[int] = []
+    document_lengths: list[int] = []
+    hashes: list[bytes] = []
+    for text in unit.texts:
+        if text.part != part:
+            continue
+        before = len(sentence_lengths)
+        for some in _batches(_sentences(text, unit.language)):
+            totals.words += sum(len(sentence.split()) for sentence in some)
+            found = [sentence for sentence in tokenizer.encode_ids(some) if sentence]
+            sentence_lengths += map(len, found)
+            ids.append(np.fromiter(chain.from_iterable(found), np.uint32))
+        if len(sentence_lengths) == before:
             totals.empty_documents += 1
-    totals.documents = len(documents)
-    totals.sentences = sum(map(len, documents))
-    totals.tokens = sum(len(sentence) for document in documents for sentence in document)
-    unknown = tokenizer.ids.unk
-    totals.unknown = sum(s.count(unknown) for document in documents for s in document)
-    totals.single_sentence_documents = sum(len(document) == 1 for document in documents)
-    return documents, totals
+            continue
+        document_lengths.append(len(sentence_lengths) - before)
+        hashes.append(text.digest)
+    tokens = np.concatenate([*ids, np.zeros(0, np.uint32)])
+    totals.documents = len(document_lengths)
+    totals.sentences = len(sentence_lengths)
+    totals.tokens = len(tokens)
+    totals.unknown = int((tokens == tokenizer.ids.unk).sum())
+    totals.single_sentence_documents = document_lengths.count(1)
+    lengths = np.array(sentence_lengths, np.int64), np.array(document_lengths, np.int64)
+    return Content(tokens, *lengths, hashes), totals
+
+
+def _sentences(text: Text, language: str) -> Iterator[str]:
+    if text.form == "sentences":
+        return iter(text.lines)
+    return (sentence for line in text.lines for sentence in split_sentences(line, language))
+
+
+def _batches(sentences: Iterator[str]) -> Iterator[list[str]]:
+    """A few at a time: what the tokenizer returns is many times larger than the text."""
+    while some := list(islice(sentences, _AT_ONCE)):
+        yield some

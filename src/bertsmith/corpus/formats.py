@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from pathlib import PurePosixPath
+from itertools import chain, groupby, pairwise
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bertsmith.common.errors import InputError
-from bertsmith.corpus.lines import read_lines
+from bertsmith.corpus.lines import LONGEST_LINE, cut_line, read_lines
 from bertsmith.corpus.settings import CorpusSettings
 from bertsmith.corpus.sources import Source
 
-# A document: its lines (each a sentence, or a paragraph to be split), and whether they are sentences.
-Document = list[str]
+Document = list[str]  # its lines: each a sentence, or a paragraph to be split
 _LONGEST_DOCUMENT = 4_000_000  # characters; a longer one is cut, so that memory stays flat
-_LOOK_AT = 2000  # lines
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LOOK_AT_LINES, _LOOK_AT_SIZE = 2000, 1 << 20  # of a text file, to tell its layout; characters
 _WIDEST_WRAPPED = 120  # characters
 _ENDS = re.compile(r"[.!?…。！？؟।:;][\"'”’»)\]]*$")
 _INNER_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+[\"'“‘«(\[]*[^\W\d_a-z]|[。！？]")
@@ -29,27 +29,54 @@ def read_documents(source: Source, settings: CorpusSettings) -> Iterator[tuple[s
     """The documents of one file with the format they were read in; a file ends its last document.
 
     A document is a list of lines: sentences in the format ``sentences``, else paragraphs. White
-    space around lines is dropped, empty lines are.
+    space around lines is dropped, empty lines are. What is longer than a long book is cut into
+    several documents, so that no file is ever in memory as a whole.
+
+    Args:
+        source: the file.
+        settings: the settings in force.
+
+    Raises:
+        InputError: the file is malformed; the message names the line or byte.
     """
-    kind = settings.format if settings.format in ("jsonl", "parquet") else source.kind
-    if settings.format in ("sentences", "paragraphs", "wrapped"):
-        kind = "text"
-    if kind == "parquet":
-        documents = (text.split("\n") for text in _parquet(source, settings))
-        yield from (("paragraphs", _stripped(document)) for document in documents)
+    text_kinds = ("sentences", "paragraphs", "wrapped")
+    kind = {**dict.fromkeys(text_kinds, "text"), "auto": source.kind}.get(
+        settings.format, settings.format
+    )
+    if kind == "text":
+        yield from _text(source, settings)
         return
+    texts = _parquet(source, settings) if kind == "parquet" else _jsonl(source, settings)
+    for text in texts:
+        lines = (piece for line in _LINE_END.split(text) for piece in cut_line(line))
+        empty = True
+        for document in _cut(_filled(lines)):
+            empty = False
+            yield "paragraphs", document
+        if empty:
+            yield "paragraphs", []  # to be counted
+
+
+def _text(source: Source, settings: CorpusSettings) -> Iterator[tuple[str, Document]]:
     with source.open() as stream:
-        lines = read_lines(stream, source.url, settings.encoding, settings.errors)
-        if kind == "jsonl":
-            for text in _jsonl(lines, source.url, settings.text_column):
-                yield "paragraphs", _stripped(re.split(r"\r\n|\n|\r", text))
-            return
-        head = list(islice(lines, _LOOK_AT))
+        lines = read_lines(stream, source.url, settings.encoding, settings.errors, cut=True)
+        head = _head(lines)
         form = detect(head) if settings.format == "auto" else settings.format
         split = {"sentences": _blocks, "paragraphs": _whole, "wrapped": _unwrapped}[form]
-        for document in split(_chain(head, lines)):
-            for piece in _cut(document):
-                yield form, piece
+        for long_document in split(chain(head, lines)):
+            for document in _cut(long_document):
+                yield form, document
+
+
+def _head(lines: Iterator[str]) -> list[str]:
+    head: list[str] = []
+    size = 0
+    for line in lines:
+        head.append(line)
+        size += len(line)
+        if len(head) >= _LOOK_AT_LINES or size >= _LOOK_AT_SIZE:
+            break
+    return head
 
 
 def detect(lines: list[str]) -> str:
@@ -65,7 +92,7 @@ def detect(lines: list[str]) -> str:
     widths = sorted(len(line) for line in full)
     widest = widths[int(0.95 * (len(widths) - 1))]
     inside = [
-        line.strip() for line, after in zip(lines, lines[1:], strict=False)
+        line.strip() for line, after in pairwise(lines)
         if line.strip() and after.strip()
     ]  # fmt: skip
     if 40 <= widest <= _WIDEST_WRAPPED and inside:
@@ -77,40 +104,41 @@ def detect(lines: list[str]) -> str:
     return "paragraphs" if sentences / len(full) >= 1.3 else "sentences"
 
 
-def _chain(head: list[str], rest: Iterable[str]) -> Iterator[str]:
-    yield from head
-    yield from rest
-
-
-def _stripped(lines: Iterable[str]) -> Document:
-    return [line for raw in lines if (line := raw.strip())]
+def _filled(lines: Iterable[str]) -> Iterator[str]:
+    return (line for raw in lines if (line := raw.strip()))
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[Iterator[str]]:
     """A document a block of lines between blank lines."""
-    block: list[str] = []
-    for raw in lines:
-        line = raw.strip()
-        if line:
-            block.append(line)
-        elif block:
-            yield iter(block)
-            block = []
-    if block:
-        yield iter(block)
+    for filled, block in groupby((line.strip() for line in lines), key=bool):
+        if filled:
+            yield block
 
 
 def _whole(lines: Iterable[str]) -> Iterator[Iterator[str]]:
     """One document a file, a paragraph a line."""
-    yield (line for raw in lines if (line := raw.strip()))
+    yield _filled(lines)
 
 
 def _unwrapped(lines: Iterable[str]) -> Iterator[Iterator[str]]:
     """One document a file; the lines between blank lines are one paragraph."""
-    yield (" ".join(block) for block in _blocks(lines))
+    yield (paragraph for block in _blocks(lines) for paragraph in _joined(block))
 
 
-def _cut(lines: Iterator[str]) -> Iterator[Document]:
+def _joined(block: Iterable[str]) -> Iterator[str]:
+    """The lines as one paragraph; as several where they are too long for one."""
+    waiting: list[str] = []
+    size = 0
+    for line in block:
+        if waiting and size + len(line) > LONGEST_LINE:
+            yield " ".join(waiting)
+            waiting, size = [], 0
+        waiting.append(line)
+        size += len(line)
+    yield " ".join(waiting)
+
+
+def _cut(lines: Iterable[str]) -> Iterator[Document]:
     """A document in pieces of at most so many characters; mostly one piece."""
     piece: list[str] = []
     size = 0
@@ -124,7 +152,13 @@ def _cut(lines: Iterator[str]) -> Iterator[Document]:
         yield piece
 
 
-def _jsonl(lines: Iterable[str], name: str, column: str) -> Iterator[str]:
+def _jsonl(source: Source, settings: CorpusSettings) -> Iterator[str]:
+    with source.open() as stream:
+        lines = read_lines(stream, source.url, settings.encoding, settings.errors)
+        yield from _fields(lines, source.url, settings.text_column)
+
+
+def _fields(lines: Iterable[str], name: str, column: str) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -147,7 +181,7 @@ def _jsonl(lines: Iterable[str], name: str, column: str) -> Iterator[str]:
 def _parquet(source: Source, settings: CorpusSettings) -> Iterator[str]:
     column = settings.text_column
     try:
-        with source.open() as stream, pq.ParquetFile(stream) as table:
+        with source.open() as stream, _parquet_file(stream) as table:
             names = table.schema_arrow.names
             if column not in names:
                 raise InputError(
@@ -159,6 +193,10 @@ def _parquet(source: Source, settings: CorpusSettings) -> Iterator[str]:
                     if text is not None and not isinstance(text, str):
                         raise InputError(f"column {column!r} is not text", file=source.url)
                     yield text or ""
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        what = PurePosixPath(source.url).name
-        raise InputError(f"{what} is not Parquet: {error}", file=source.url) from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        raise InputError(f"the file can not be read as Parquet: {error}", file=source.url) from None
+
+
+def _parquet_file(stream: BinaryIO) -> pq.ParquetFile:
+    # Row groups can be as large as the file: read through a buffer, not ahead.
+    return pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)

@@ -32,7 +32,7 @@ class CorpusSettings:
         2, "pairs of pieces that are rarer are not merged", unit="times", group=_VOCABULARY
     )
     vocab_sample_mb: float = setting(
-        500.0, "most text to train the vocabulary on, a sample by document where there is more",
+        500.0, "most text to train the vocabulary on, a sample of lines where there is more",
         unit="megabytes", group=_VOCABULARY,
     )  # fmt: skip
 
@@ -57,14 +57,23 @@ class CorpusSettings:
     )  # fmt: skip
     deduplicate: bool = setting(False, "drop exact copies of documents", group=_OUTPUT)
     shard_mb: float = setting(8.0, "text that goes into a shard", unit="megabytes", group=_OUTPUT)
-    workers: int = setting(0, "processes, 0 for one a core; changes nothing but the time", group=_OUTPUT)
+    workers: int = setting(
+        0, "processes, 0 for one a core; changes nothing but the time", group=_OUTPUT
+    )
 
     def __post_init__(self) -> None:
         require(self.vocab_size >= 100, "vocab_size must be at least 100", value=self.vocab_size)
-        require(self.min_frequency >= 0, "min_frequency must not be negative", value=self.min_frequency)
+        require(
+            self.min_frequency >= 0, "min_frequency must not be negative", value=self.min_frequency
+        )
         require(self.workers >= 0, "workers must not be negative", value=self.workers)
-        for name in ("vocab_sample_mb", "shard_mb"):
-            require(getattr(self, name) > 0, f"{name} must be above 0", value=getattr(self, name))
+        require(
+            self.vocab_sample_mb > 0, "vocab_sample_mb must be above 0", value=self.vocab_sample_mb
+        )
+        require(
+            0 < self.shard_mb <= 1000, "shard_mb must be in (0, 1000]", value=self.shard_mb,
+            mend="a shard is encoded in the memory of one process",
+        )  # fmt: skip
         require(
             0 <= self.held_out_percent < 100,
             "held_out_percent must be in [0, 100)", value=self.held_out_percent,

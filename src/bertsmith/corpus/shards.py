@@ -28,23 +28,40 @@ class Shard:
     document_offsets: np.ndarray
 
 
-def write_shard(path: Path, documents: Sequence[Sequence[Sequence[int]]], vocab_size: int) -> None:
-    """Write documents as one record batch with a column ``sentences: list<list<uint>>``."""
+@dataclass(frozen=True)
+class Content:
+    """What goes into a shard.
+
+    Attributes:
+        tokens: ``[T]`` token ids.
+        sentence_lengths: ``[S]`` tokens of each sentence.
+        document_lengths: ``[D]`` sentences of each document.
+        hashes: ``[D]`` 16 bytes each, of the documents' text.
+    """
+
+    tokens: np.ndarray
+    sentence_lengths: np.ndarray
+    document_lengths: np.ndarray
+    hashes: Sequence[bytes]
+
+
+def write_shard(path: Path, content: Content, vocab_size: int) -> None:
+    """Write one record batch with columns ``sentences: list<list<uint>>`` and ``text_hash``."""
     kind = pa.uint16() if vocab_size <= 1 << 16 else pa.uint32()
-    sentences = [sentence for document in documents for sentence in document]
-    ids = np.fromiter(
-        (token for sentence in sentences for token in sentence), dtype=kind.to_pandas_dtype()
-    )
-    by_sentence = pa.ListArray.from_arrays(_offsets(sentences), pa.array(ids, kind))
-    by_document = pa.ListArray.from_arrays(_offsets(documents), by_sentence)
-    batch = pa.record_batch({"sentences": by_document})
-    with atomic_path(path) as part, pa.OSFile(str(part), "wb") as sink:
-        with pa.ipc.new_file(sink, batch.schema) as writer:
-            writer.write_batch(batch)
+    ids = pa.array(content.tokens.astype(kind.to_pandas_dtype()), kind)
+    by_sentence = pa.ListArray.from_arrays(_offsets(content.sentence_lengths), ids)
+    by_document = pa.ListArray.from_arrays(_offsets(content.document_lengths), by_sentence)
+    hashes = pa.array(content.hashes, pa.binary(16))
+    batch = pa.record_batch({"sentences": by_document, "text_hash": hashes})
+    with (
+        atomic_path(path) as part,
+        pa.OSFile(str(part), "wb") as sink,
+        pa.ipc.new_file(sink, batch.schema) as writer,
+    ):
+        writer.write_batch(batch)
 
 
-def _offsets(items: Sequence[Sequence[object]]) -> pa.Array:
-    lengths = np.fromiter((len(item) for item in items), dtype=np.int64, count=len(items))
+def _offsets(lengths: np.ndarray) -> pa.Array:
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
 
 
@@ -62,12 +79,15 @@ def open_shard(path: Path, size: int) -> Shard:
             f"the shard has {path.stat().st_size:,} bytes instead of {size:,}", file=path, mend=mend
         )
     try:
-        column = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0).column(0)
+        # Closing gives the file handle back, the mapping lives as long as the arrays: a corpus can
+        # have more shards than a process may have open files.
+        with pa.memory_map(str(path)) as mapped:
+            column = pa.ipc.open_file(mapped).get_batch(0).column("sentences")
         sentences = column.values
         return Shard(
             sentences.values.to_numpy(zero_copy_only=True),
             sentences.offsets.to_numpy(zero_copy_only=True),
             column.offsets.to_numpy(zero_copy_only=True),
         )
-    except (pa.ArrowInvalid, AttributeError, OSError) as error:
+    except (pa.ArrowException, AttributeError, KeyError, OSError) as error:
         raise CorpusError(f"the shard is damaged: {error}", file=path, mend=mend) from None

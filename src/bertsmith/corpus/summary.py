@@ -23,6 +23,11 @@ def show(manifest: Manifest, folder: Path) -> None:
     for name, text in (("tokens_per_word", "tokens a word"), ("unknown_share", "share of [UNK]")):
         form = "{:.2f}" if name == "tokens_per_word" else "{:.4%}"
         rows.append((text, form.format(train[name]), form.format(held_out[name])))
+    for name, text, form in (
+        ("unigram_entropy", "unigram entropy, nats", "{:.3f}"),
+        ("most_frequent_token_share", "share of the most frequent token", "{:.2%}"),
+    ):
+        rows.append((text, form.format(train[name]), form.format(held_out[name])))
     table("Corpus", ("", "train", "held-out"), rows)
     read = ", ".join(f"{count:,} as {form}" for form, count in sorted(manifest.formats.items()))
     note(f"documents read: {read}")

@@ -10,11 +10,16 @@ _PAIR_OR_ONE = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 
 def has_surrogates(text: str) -> bool:
     """Whether ``text`` has any, which no UTF-8 encoder takes."""
-    return _SURROGATE.search(text) is not None
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
+def clean(text: str) -> str:
+    """``text`` with split pairs joined and lone surrogates replaced by U+FFFD."""
+    return without_surrogates(text)[0] if has_surrogates(text) else text
 
 
 def without_surrogates(text: str) -> tuple[str, list[int]]:
-    """``text`` with split pairs joined and lone ones replaced by U+FFFD.
+    """As :func:`clean`, with places.
 
     Returns:
         The text, and for each of its characters (and its end) the place in the original.
@@ -26,8 +31,10 @@ def without_surrogates(text: str) -> tuple[str, list[int]]:
         parts.append(text[at : match.start()])
         places += range(at, match.start() + 1)
         found = match.group()
-        joined = len(found) == 2
-        parts.append(found.encode("utf-16", "surrogatepass").decode("utf-16") if joined else "\ufffd")
+        if len(found) == 2:
+            parts.append(found.encode("utf-16", "surrogatepass").decode("utf-16"))
+        else:
+            parts.append("\ufffd")
         at = match.end()
     parts.append(text[at:])
     places += range(at, len(text) + 1)

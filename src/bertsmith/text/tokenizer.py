@@ -18,7 +18,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import atomic_path, write_json
-from bertsmith.text.surrogates import has_surrogates, without_surrogates
+from bertsmith.text.surrogates import clean, has_surrogates, without_surrogates
 from bertsmith.text.vocabulary import (
     CLS,
     MASK,
@@ -32,7 +32,7 @@ from bertsmith.text.vocabulary import (
 )
 
 _CONTROL = re.compile("|".join(re.escape(token) for token in SPECIAL))
-_PREFIX = "##"
+PREFIX = "##"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Tokenizer:
             models.WordPiece(
                 self._id_of,
                 unk_token=UNK,
-                continuing_subword_prefix=_PREFIX,
+                continuing_subword_prefix=PREFIX,
                 max_input_chars_per_word=longest_word,
             )
         )
@@ -105,11 +105,15 @@ class Tokenizer:
         return cls(read_vocabulary(path), lowercase, **options)
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
+    def load(cls, path: Path, **otherwise: Any) -> Tokenizer:
         """A tokenizer from a folder, a ``tokenizer.json`` or a ``vocab.txt``.
 
         Of a folder, ``tokenizer.json`` comes first; a ``vocab.txt`` takes its settings from the
         ``tokenizer_config.json`` beside it.
+
+        Args:
+            path: folder or file.
+            otherwise: settings for a ``vocab.txt`` that has no ``tokenizer_config.json``.
 
         Raises:
             InputError: nothing is there, or it is not a BERT tokenizer.
@@ -124,7 +128,8 @@ class Tokenizer:
             raise InputError("there is no such tokenizer file", file=path)
         if path.suffix == ".json":
             return cls(**_read_tokenizer_json(path))
-        return cls.from_vocab_file(path, **_read_config(path.parent / "tokenizer_config.json"))
+        options = _read_config(path.parent / "tokenizer_config.json") or otherwise
+        return cls.from_vocab_file(path, **options)
 
     @property
     def size(self) -> int:
@@ -134,7 +139,7 @@ class Tokenizer:
     @cached_property
     def is_continuation(self) -> np.ndarray:
         """``[size]``, True for pieces that continue a word."""
-        return np.array([token.startswith(_PREFIX) for token in self.tokens])
+        return np.array([token.startswith(PREFIX) for token in self.tokens])
 
     @cached_property
     def digest(self) -> str:
@@ -164,8 +169,9 @@ class Tokenizer:
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of many texts; in parallel, where the library's own threads are not turned off."""
-        clean = [without_surrogates(text)[0] if has_surrogates(text) else text for text in texts]
-        found = self._inner.encode_batch_fast(clean, add_special_tokens=False)
+        found = self._inner.encode_batch_fast(
+            [clean(text) for text in texts], add_special_tokens=False
+        )
         return [encoding.ids for encoding in found]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -173,8 +179,8 @@ class Tokenizer:
         words: list[str] = []
         for number in ids:
             token = self.tokens[number]
-            if token.startswith(_PREFIX) and words:
-                words[-1] += token[len(_PREFIX) :]
+            if token.startswith(PREFIX) and words:
+                words[-1] += token[len(PREFIX) :]
             else:
                 words.append(token)
         return re.sub(r" ([.,;:!?%)\]}])", r"\1", " ".join(words))
@@ -184,7 +190,7 @@ class Tokenizer:
         full = tokenizers.Tokenizer.from_str(self._inner.to_str())
         full.add_special_tokens([tokenizers.AddedToken(token, special=True) for token in SPECIAL])
         full.post_processor = processors.BertProcessing((SEP, self.ids.sep), (CLS, self.ids.cls))
-        full.decoder = decoders.WordPiece(prefix=_PREFIX)
+        full.decoder = decoders.WordPiece(prefix=PREFIX)
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_path(folder / "tokenizer.json") as part:
             part.write_text(full.to_str(pretty=True), encoding="utf-8")
@@ -218,9 +224,13 @@ class Tokenizer:
         for start, stop in found.offsets:
             first, last = places[start], places[stop]
             # A slice of the text is to be whole: the accents that were removed belong to it.
-            while stripped and last < len(original) and unicodedata.category(original[last]) == "Mn":
+            while stripped and last < len(original) and _is_accent(original[last]):
                 last += 1
             result.offsets.append((first + shift, last + shift))
+
+
+def _is_accent(char: str) -> bool:
+    return unicodedata.category(char) == "Mn"
 
 
 def prepare(
@@ -240,7 +250,8 @@ def _read_tokenizer_json(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_text("utf-8"))
         model, normalizer = raw["model"], raw["normalizer"]
-        if model["type"] != "WordPiece" or normalizer["type"] != "BertNormalizer":
+        kinds = model["type"], normalizer["type"], model["continuing_subword_prefix"]
+        if kinds != ("WordPiece", "BertNormalizer", PREFIX):
             raise InputError("this is not the tokenizer of a BERT", file=path)
         by_id = sorted(model["vocab"].items(), key=lambda item: item[1])
         if [number for _, number in by_id] != list(range(len(by_id))):
