@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertsmith.common.errors import InputError
+from bertsmith.reports.curves import series, thin
 from bertsmith.reports.html import write_report
 
 SUMMARY = {
@@ -22,6 +23,7 @@ SUMMARY = {
     "seconds": 12.5,
     "counts": {"tokens_cut": 1234},
     "surprise": "shown",
+    "nested": {"deep_surprise": [1, 2]},
 }
 
 
@@ -45,8 +47,17 @@ RECORDS = [
 
 
 def test_a_report_has_the_figures(tmp_path) -> None:
-    page = write_report(run_folder(tmp_path, RECORDS, SUMMARY)).read_text()
-    for figure in ("31.4%", "5.5%", "3.210", "24.8", "1,234", "surprise", "shown"):
+    page = write_report(run_folder(tmp_path, RECORDS, SUMMARY)).read_text("utf-8")
+    for figure in (
+        "31.4%",
+        "5.5%",
+        "3.210",
+        "24.8",
+        "1,234",
+        "surprise",
+        "shown",
+        "nested: deep surprise",
+    ):
         assert figure in page
     assert page.count("<svg") == 3
 
@@ -63,12 +74,57 @@ def test_text_is_escaped_and_nothing_is_fetched(tmp_path) -> None:
 def test_in_the_middle_of_a_run(tmp_path) -> None:
     page = write_report(run_folder(tmp_path, [], None)).read_text()
     assert "not come to its end" in page
+    assert "No step is logged yet" in page
     folder = run_folder(tmp_path, RECORDS, None)
     with (folder / "metrics.jsonl").open("a") as stream:
         stream.write('{"step": 100, "masked_lm_l')
-    assert "<svg" in write_report(folder).read_text()
+    page = write_report(folder).read_text()
+    assert "<svg" in page
+    assert "Held-out part at step 50" in page
+    assert "20.0%" in page
 
 
 def test_what_is_no_run(tmp_path) -> None:
     with pytest.raises(InputError, match="not a run"):
         write_report(tmp_path)
+
+
+def test_charts_follow_the_page(tmp_path) -> None:
+    """Text in the page's own colour, baselines dashed and named, names of one chart its own."""
+    page = write_report(run_folder(tmp_path, RECORDS, SUMMARY)).read_text()
+    assert "currentColor" in page
+    assert "#123456" not in page
+    assert "unigram entropy</text>" in page
+    names = re.findall(r'<clipPath id="(\w+)"', page)
+    assert len(names) == len(set(names)) > 0
+    assert write_report(tmp_path).read_text() == page
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        {},
+        {"held_out": None, "baselines": None, "warnings": None, "blanks": None},
+        {"held_out": {"masked_lm_loss": None, "perplexity": "x"}, "baselines": []},
+        {"blanks": [{}, {"text": 1, "guesses": [["a"], 3, ["b", "c"]]}, 7], "warnings": "text"},
+    ],
+)
+def test_whatever_a_summary_lacks(tmp_path, summary: dict) -> None:
+    assert "Settings" in write_report(run_folder(tmp_path, RECORDS, summary)).read_text()
+
+
+def test_a_damaged_summary(tmp_path) -> None:
+    folder = run_folder(tmp_path, RECORDS, None)
+    (folder / "summary.json").write_text("{")
+    with pytest.raises(InputError, match=r"summary\.json"):
+        write_report(folder)
+
+
+def test_long_curves_are_thinned_and_gaps_are_left_out(tmp_path) -> None:
+    points = [(step, float(step % 2)) for step in range(10_000)]
+    short = thin(points)
+    assert len(short) <= 800
+    assert sum(value for _, value in short) / len(short) == pytest.approx(0.5, abs=0.01)
+    assert thin(points[:800]) == points[:800]
+    records = [{"step": 1, "loss": None}, {"step": 2, "loss": float("nan")}, {"step": 3, "loss": 1}]
+    assert series(records, "loss") == [(3, 1)]

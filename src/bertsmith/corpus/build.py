@@ -29,7 +29,7 @@ from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.settings import CorpusSettings
 from bertsmith.corpus.sources import Source, find_sources
 from bertsmith.corpus.survey import Survey, documents
-from bertsmith.corpus.vocabulary import given_tokenizer, prepare
+from bertsmith.corpus.vocabulary import Prepared, given_tokenizer, prepare
 from bertsmith.corpus.workers import in_order
 from bertsmith.text.tokenizer import Tokenizer
 
@@ -69,7 +69,7 @@ def _build(
     sources: list[Source], out: Path, settings: CorpusSettings, given: Tokenizer | None
 ) -> Manifest:
     inputs = [
-        {"url": source.url, "bytes": source.size, "sha256": digest}
+        {"url": source.url, "kind": source.kind, "bytes": source.size, "sha256": digest}
         for source, digest in zip(sources, _hash_inputs(sources), strict=True)
     ]
     key = _key(inputs, settings, given)
@@ -85,7 +85,7 @@ def _build(
             note(f"{out} holds this corpus already; nothing is left to do")
             return manifest
     vocabulary = prepare(sources, out, settings, given, key)
-    records, dropped = _encode(sources, out, settings, vocabulary.survey)
+    records, dropped = _encode(sources, out, settings, vocabulary)
     shards = [shard for record in records for shard in record["shards"]]
     parts = sum_up(shards)
     if not parts["train"]["documents"]:
@@ -110,15 +110,19 @@ def _build(
 
 
 def _encode(
-    sources: list[Source], out: Path, settings: CorpusSettings, found: Survey
+    sources: list[Source], out: Path, settings: CorpusSettings, vocabulary: Prepared
 ) -> tuple[list[dict[str, Any]], int]:
     """Encode all units; returns their records and the number of copies dropped."""
     (out / folder.SHARDS).mkdir(parents=True, exist_ok=True)
-    dropped: list[bytes] = []
+    found, dropped = vocabulary.survey, list[bytes]()
     units = _units(sources, out / folder.SHARDS, settings, found, dropped)
     most = 1 + int(found.size / (settings.shard_mb * 1e6))
     workers = min(settings.workers or os.cpu_count() or 1, most)
-    encode = partial(encode_unit, tokenizer_folder=out / folder.TOKENIZER)
+    encode = partial(
+        encode_unit,
+        tokenizer_folder=out / folder.TOKENIZER,
+        digest=vocabulary.tokenizer.digest,
+    )
     records = []
     try:
         with Bar("encoding", found.size) as bar:
@@ -181,7 +185,7 @@ def _recorded(settings: CorpusSettings) -> dict[str, Any]:
 
 def _key(inputs: list[dict[str, Any]], settings: CorpusSettings, given: Tokenizer | None) -> str:
     values = {name: value for name, value in _recorded(settings).items() if name != "vocab"}
-    content = [(item["sha256"], item["url"].rsplit("/", 1)[-1]) for item in inputs]
+    content = [(item["sha256"], item["kind"]) for item in inputs]
     text = json.dumps([_VERSION, values, content, given.digest if given else None], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bertsmith.common.errors import CorpusError
 from bertsmith.common.files import sha256
+from bertsmith.corpus.encode import PARTS
 from bertsmith.corpus.folder import SHARDS, TOKENIZER
 from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.shards import Shard, open_shard
@@ -72,6 +73,10 @@ class Corpus:
         Raises:
             CorpusError: the corpus is missing, unfinished or damaged; the message names the shard.
         """
+        if part not in PARTS:
+            raise CorpusError(
+                "a corpus has no part of that name", value=part, mend="parts: " + ", ".join(PARTS)
+            )
         folder = Path(folder)
         manifest = Manifest.read(folder)
         shards = []

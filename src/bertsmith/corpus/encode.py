@@ -70,18 +70,23 @@ class Totals:
             setattr(self, field.name, total)
 
 
-def encode_unit(unit: Unit, tokenizer_folder: Path) -> dict[str, Any]:
+def encode_unit(unit: Unit, tokenizer_folder: Path, digest: str) -> dict[str, Any]:
     """Write the shards of a unit and its record, unless they are there already.
+
+    Args:
+        unit: what to encode.
+        tokenizer_folder: where its tokenizer lies.
+        digest: the tokenizer's digest.
 
     Returns:
         The record: a list of shards, each with part, file, bytes, SHA-256 and figures.
     """
-    tokenizer = _tokenizer(tokenizer_folder)
-    key = unit.key(tokenizer.digest)
+    key = unit.key(digest)
     record_path = unit.folder / f"{unit.number:06d}.json"
     record = _finished(record_path, key)
     if record is not None:
         return record
+    tokenizer = _tokenizer(tokenizer_folder, digest)
     shards = []
     for part in PARTS:
         content, totals = _encode(unit, part, tokenizer)
@@ -98,7 +103,8 @@ def encode_unit(unit: Unit, tokenizer_folder: Path) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _tokenizer(folder: Path) -> Tokenizer:
+def _tokenizer(folder: Path, digest: str) -> Tokenizer:  # noqa: ARG001
+    # The digest is in the cache's key: another build in this process may replace the folder.
     return Tokenizer.load(folder)
 
 

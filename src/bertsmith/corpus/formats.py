@@ -20,7 +20,7 @@ Document = list[str]  # its lines: each a sentence, or a paragraph to be split
 _LONGEST_DOCUMENT = 4_000_000  # characters; a longer one is cut, so that memory stays flat
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LOOK_AT_LINES, _LOOK_AT_SIZE = 2000, 1 << 20  # of a text file, to tell its layout; characters
-_WIDEST_WRAPPED = 120  # characters
+_NARROWEST_WRAPPED, _WIDEST_WRAPPED = 40, 120  # characters
 _ENDS = re.compile(r"[.!?…。！？؟।:;][\"'”’»)\]]*$")
 _INNER_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+[\"'“‘«(\[]*[^\W\d_a-z]|[。！？]")
 
@@ -80,28 +80,36 @@ def _head(lines: Iterator[str]) -> list[str]:
 
 
 def detect(lines: list[str]) -> str:
-    """The layout of plain text, told from its first lines.
+    """The layout of plain text, told from its first lines (2000 lines or a million characters).
 
-    ``wrapped``: lines are at most 120 characters wide, most lines inside a block are nearly as wide
-    as the widest, and fewer than six in ten end like a sentence. ``paragraphs``: lines hold more
-    than one sentence on average (1.3 or more). Else ``sentences``, the layout of 2018.
+    ``wrapped``: lines are at most 120 characters wide, and of the lines that another one follows
+    fewer than six in ten end like a sentence, and either seven in ten are nearly as wide as the
+    widest (prose), or five in ten end in a comma or go on in lower case (verse).
+    ``paragraphs``: lines hold 1.3 sentences or more on average. Else ``sentences``, the layout of
+    2018.
     """
     full = [line.strip() for line in lines if line.strip()]
     if not full:
         return "sentences"
-    widths = sorted(len(line) for line in full)
-    widest = widths[int(0.95 * (len(widths) - 1))]
-    inside = [
-        line.strip() for line, after in pairwise(lines)
-        if line.strip() and after.strip()
-    ]  # fmt: skip
-    if 40 <= widest <= _WIDEST_WRAPPED and inside:
-        wide = sum(len(line) >= 0.6 * widest for line in inside) / len(inside)
-        ended = sum(bool(_ENDS.search(line)) for line in inside) / len(inside)
-        if wide >= 0.7 and ended < 0.6:
-            return "wrapped"
+    if _is_wrapped(lines, sorted(map(len, full))[int(0.95 * (len(full) - 1))]):
+        return "wrapped"
     sentences = sum(1 + len(_INNER_END.findall(line)) for line in full)
     return "paragraphs" if sentences / len(full) >= 1.3 else "sentences"
+
+
+def _is_wrapped(lines: list[str], widest: int) -> bool:
+    followed = [
+        (line.strip(), after.strip())
+        for line, after in pairwise(lines)
+        if line.strip() and after.strip()
+    ]
+    if not followed or not _NARROWEST_WRAPPED <= widest <= _WIDEST_WRAPPED:
+        return False
+    ended = sum(bool(_ENDS.search(line)) for line, _ in followed)
+    wide = sum(len(line) >= 0.6 * widest for line, _ in followed)
+    goes_on = sum(line[-1] in ",;-—" or after[0].islower() for line, after in followed)
+    count = len(followed)
+    return ended < 0.6 * count and (wide >= 0.7 * count or goes_on >= 0.5 * count)
 
 
 def _filled(lines: Iterable[str]) -> Iterator[str]:
@@ -194,7 +202,7 @@ def _parquet(source: Source, settings: CorpusSettings) -> Iterator[str]:
                         raise InputError(f"column {column!r} is not text", file=source.url)
                     yield text or ""
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
-        raise InputError(f"the file can not be read as Parquet: {error}", file=source.url) from None
+        raise InputError(f"the file is not Parquet: {error}", file=source.url) from None
 
 
 def _parquet_file(stream: BinaryIO) -> pq.ParquetFile:

@@ -87,7 +87,7 @@ def _wrong_byte(error: UnicodeError, base: int, name: str, encoding: str) -> Inp
     where = "the bytes are"
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start]
-        where = f"the byte at offset {base + error.start} (0x{byte:02x}) is"
+        where = f"the byte at offset {base + error.start:,} (0x{byte:02x}) is"
     return InputError(
         f"{where} not {encoding}: {getattr(error, 'reason', error)}",
         file=name,

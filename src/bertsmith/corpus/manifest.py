@@ -21,7 +21,7 @@ class Manifest:
     Attributes:
         key: hash of settings and inputs, which decide everything else.
         settings: the settings in force, without the number of processes.
-        inputs: url, bytes and SHA-256 of each input file.
+        inputs: url, kind, bytes and SHA-256 of each input file.
         shards: part, file, bytes, SHA-256 and figures of each shard.
         parts: totals and token frequencies of each part.
         duplicates_dropped: exact copies of documents left out.

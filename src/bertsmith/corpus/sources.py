@@ -73,6 +73,8 @@ def _expand(name: str) -> list[tuple[str, int]]:
         elif system.exists(path):
             paths = [path]
         else:
+            paths = []
+        if not paths and not system.isdir(path):
             raise InputError("there is no such file or folder", file=name)
         show = system.unstrip_protocol if remote else str
         return [(show(p), int(system.size(p) or 0)) for p in paths]

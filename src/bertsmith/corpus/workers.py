@@ -33,7 +33,7 @@ def in_order(function: Callable[[T], R], items: Iterable[T], workers: int) -> It
             while running:
                 yield running.popleft().result()
         except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(cancel_futures=True)
             raise
 
 

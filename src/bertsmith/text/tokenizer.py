@@ -198,7 +198,10 @@ class Tokenizer:
         write_json(
             folder / "tokenizer_config.json",
             {
-                "tokenizer_class": "BertTokenizer",
+                # transformers' BertTokenizer knows no other longest word than 100.
+                "tokenizer_class": (
+                    "BertTokenizer" if self.longest_word == 100 else "PreTrainedTokenizerFast"
+                ),
                 "do_lower_case": self.lowercase,
                 "strip_accents": self.strip_accents,
                 "tokenize_chinese_chars": self.chinese_chars,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common.errors import InputError, TrainingError
 from bertsmith.common.files import write_text
 
 METRICS = "metrics.jsonl"
@@ -14,52 +17,112 @@ METRICS = "metrics.jsonl"
 class MetricsLog:
     """Appends records to ``metrics.jsonl`` and to ``tensorboard/`` in a run folder.
 
+    A record is a mapping of names to numbers with a ``step``; an evaluation has its figures one
+    level down, under ``held_out``. A number that is not finite becomes null: JSON has no NaN.
+
     Args:
         folder: the run folder.
         step: step that the run goes on from; later records, and a half-written last line, are of
             an interrupted run whose steps will be made again, and are removed.
+
+    Raises:
+        InputError: a line of the log, other than the last, is damaged.
+        TrainingError: the log can not be written, when the disk is full for instance.
     """
 
     def __init__(self, folder: Path, step: int = 0) -> None:
         from tensorboardX import SummaryWriter
 
-        path = folder / METRICS
-        kept = [record for record in read_metrics(path) if record.get("step", 0) <= step]
-        write_text(path, "".join(_line(record) for record in kept))
-        self._stream = path.open("a", encoding="utf-8")
-        self._events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+        path = self._path = folder / METRICS
+        kept = [record for record in read_metrics(path) if record["step"] <= step]
+        # What a run logs after its last checkpoint (the last evaluation) has that step, too.
+        self._known = {(record["step"], "held_out" in record) for record in kept[-2:]}
+        try:
+            write_text(path, "".join(_line(record) for record in kept))
+            # Unbuffered: a record is out of the process before the next step begins.
+            self._stream = path.open("ab", buffering=0)
+            self._events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+        except OSError as error:
+            raise _unwritable(error, path) from None
 
     def write(self, record: dict[str, Any]) -> None:
-        """Append one record, which has a ``step``."""
-        self._stream.write(_line(record))
-        self._stream.flush()
-        for name, value in record.items():
-            if name == "held_out":
-                for figure, number in value.items():
-                    self._events.add_scalar(f"held_out/{figure}", number, record["step"])
-            elif name != "step":
-                self._events.add_scalar(f"train/{name}", value, record["step"])
+        """Append one record; one that the log has from before a resume is passed over."""
+        if (record["step"], "held_out" in record) in self._known:
+            return
+        try:
+            rest = _line(record).encode()
+            while rest:
+                rest = rest[self._stream.write(rest) or 0 :]
+            for name, value in _scalars(record):
+                self._events.add_scalar(name, value, record["step"])
+        except OSError as error:
+            raise _unwritable(error, self._path) from None
 
     def close(self) -> None:
-        """Write what is still in memory."""
+        """Write what is still in memory; call it once, however the run ended."""
         self._stream.close()
-        self._events.close()
+        try:
+            self._events.close()
+        except OSError as error:
+            raise _unwritable(error, self._path.parent / "tensorboard") from None
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The records of a metrics file; a half-written last line is passed over."""
-    if not path.exists():
+    """The records of a metrics file, none where there is no file.
+
+    A half-written last line, left by a killed process, is passed over.
+
+    Raises:
+        InputError: another line is not a record with a ``step``, or the file can not be read.
+    """
+    try:
+        lines = path.read_text("utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise InputError(f"the log can not be read: {error.strerror}", file=path) from None
     records = []
-    for line in path.read_text("utf-8", errors="replace").split("\n"):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
+    for number, line in enumerate(lines, start=1):
+        record = _record(line)
+        if record is not None:
             records.append(record)
+        elif line and number < len(lines):
+            raise InputError(
+                "the line is not a record of a run", file=path, line=number, mend="remove the line"
+            )
     return records
 
 
+def _record(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("step"), int) else None
+
+
 def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, allow_nan=False) + "\n"
+    return json.dumps(_finite(record), allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _scalars(record: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """The finite numbers of a record, named as in TensorBoard."""
+    parts = {"train": record, "held_out": record.get("held_out") or {}}
+    for part, figures in parts.items():
+        for name, value in figures.items():
+            if name != "step" and isinstance(value, int | float) and math.isfinite(value):
+                yield f"{part}/{name}", value
+
+
+def _unwritable(error: OSError, path: Path) -> TrainingError:
+    return TrainingError(
+        f"the log can not be written: {error.strerror}",
+        file=path,
+        mend="make room and run the same command again: it goes on from the last checkpoint",
+    )

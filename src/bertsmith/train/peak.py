@@ -7,26 +7,40 @@ from collections.abc import Sequence
 
 import torch
 
-_SIZES = (1024, 1536, 2048)
+# A GPU needs larger products than a processor to reach its peak.
+_SIZES = {"cpu": (1024, 1536, 2048), "cuda": (2048, 4096, 8192)}
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype, seconds: float = 0.5) -> float:
-    """Floating-point operations a second of the fastest square matrix product seen."""
+    """Floating-point operations a second of the fastest square matrix product seen.
+
+    Args:
+        device: where to measure.
+        dtype: precision of the factors.
+        seconds: time to spend, about. A machine that needs longer for one product of the smallest
+            size is measured on that alone.
+    """
+    sizes = _SIZES.get(device.type, _SIZES["cpu"])
+    best, started = 0.0, time.perf_counter()
+    for number, size in enumerate(sizes, start=1):
+        best = max(best, _speed(device, dtype, size, started + seconds * number / len(sizes)))
+        if time.perf_counter() > started + seconds:
+            break
+    return best
+
+
+def _speed(device: torch.device, dtype: torch.dtype, size: int, end: float) -> float:
+    """The best of the products of one size until ``end`` (of ``perf_counter``), the first apart."""
+    a = torch.randn(size, size, device=device).to(dtype)
+    b = torch.randn(size, size, device=device).to(dtype)
+    out = torch.mm(a, b)  # warms up: threads, caches, choice of the kernel
     best = 0.0
-    for size in _SIZES:
-        a = torch.randn(size, size, device=device, dtype=dtype)
-        b = torch.randn(size, size, device=device, dtype=dtype)
-        torch.mm(a, b)
-        end = time.perf_counter() + seconds / len(_SIZES)
-        while True:
-            _wait(device)
-            started = time.perf_counter()
-            torch.mm(a, b)
-            _wait(device)
-            stopped = time.perf_counter()
-            best = max(best, 2 * size**3 / (stopped - started))
-            if stopped > end:
-                break
+    while not best or time.perf_counter() < end:
+        _wait(device)
+        started = time.perf_counter()
+        torch.mm(a, b, out=out)
+        _wait(device)
+        best = max(best, 2 * size**3 / (time.perf_counter() - started))
     return best
 
 
@@ -46,15 +60,41 @@ def pretraining_flops(
 ) -> float:
     """Floating-point operations of the matrix products of one pre-training step.
 
-    Counted from the shapes, for the real tokens only: a product of ``m x k`` and ``k x n`` is
-    ``2 m k n`` operations. Forward, a token costs ``layers (8 hidden^2 + 4 hidden intermediate)``
-    in linear layers; a sequence of ``n`` costs ``layers * 4 n^2 hidden`` in attention; a masked
-    position costs ``2 hidden^2 + 2 hidden vocabulary`` in the masked-LM head; a sequence costs
-    ``2 hidden^2`` in the pooler. The backward pass has two products for each of the forward one.
+    Counted from the shapes, for the real tokens only; a product of ``m x k`` and ``k x n`` is
+    ``2 m k n`` operations. With ``H`` = hidden, ``I`` = intermediate, ``V`` = vocabulary, forward:
+
+    - a token, in each layer: ``8 H^2`` (query, key, value, output) + ``4 H I`` (feed-forward);
+    - a sequence of ``n`` tokens, in each layer: ``4 n^2 H`` (scores, then the weighted sum);
+    - a masked position: ``2 H^2 + 2 H V`` (masked-LM head);
+    - a sequence: ``2 H^2 + 4 H`` (pooler, next-sentence head).
+
+    The backward pass has two products for each forward one, hence three times the sum.
+
+    Args:
+        layers: number of layers.
+        hidden: hidden size.
+        intermediate: size of the feed-forward layer.
+        vocabulary: number of pieces.
+        lengths: tokens of each sequence.
+        masked: positions to predict, over all sequences.
     """
     tokens = sum(lengths)
     linear = layers * (8 * hidden**2 + 4 * hidden * intermediate) * tokens
     attention = layers * 4 * hidden * sum(n * n for n in lengths)
     head = (2 * hidden**2 + 2 * hidden * vocabulary) * masked
-    pooler = 2 * hidden**2 * len(lengths)
-    return 3.0 * (linear + attention + head + pooler)
+    pairs = (2 * hidden**2 + 4 * hidden) * len(lengths)
+    return 3.0 * (linear + attention + head + pairs)
+
+
+def training_flops_per_token(
+    *, layers: int, hidden: int, intermediate: int, vocabulary: int, length: int, mask_rate: float
+) -> float:
+    """:func:`pretraining_flops` of a token in sequences of ``length``, for estimates."""
+    return pretraining_flops(
+        layers=layers,
+        hidden=hidden,
+        intermediate=intermediate,
+        vocabulary=vocabulary,
+        lengths=[length] * 1000,
+        masked=round(mask_rate * length * 1000),
+    ) / (1000 * length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from bertsmith.common.errors import SettingsError
@@ -10,9 +11,10 @@ from bertsmith.common.errors import SettingsError
 def linear_with_warmup(progress: float, warmup: float) -> float:
     """Share of the peak learning rate when ``progress`` (0 to 1) of the budget is done.
 
-    Rises linearly from 0 to 1 over the first ``warmup`` of the budget, then falls linearly to 0 at
-    its end. (The 2018 ``optimization.py`` falls from step 0 on and multiplies nothing, so its rate
-    jumps at the end of warm-up; here it is continuous.)
+    Rises linearly from 0 to 1 over the first ``warmup`` (a share of the budget), then falls
+    linearly to 0 at its end. The 2018 ``optimization.py`` decays from step 0 on and replaces the
+    first steps by the warm-up, so its rate jumps from 1 to ``1 - warmup`` where warm-up ends; here
+    it is continuous.
     """
     progress = min(max(progress, 0.0), 1.0)
     if progress < warmup:
@@ -20,9 +22,23 @@ def linear_with_warmup(progress: float, warmup: float) -> float:
     return (1 - progress) / (1 - warmup) if warmup < 1 else 1.0
 
 
+def step_factor(step: int, steps: int, warmup: float) -> float:
+    """Share of the peak learning rate in step ``step`` (counted from 0) of ``steps``.
+
+    The rate of a step is the one at its middle: the first step has half a step's rise and
+    the last one half a step's decay left, where the 2018 ``optimization.py`` makes its first step
+    at rate 0. The rate is 0 only when the last step is done.
+    """
+    return linear_with_warmup((step + 0.5) / steps, warmup)
+
+
 @dataclass(frozen=True)
 class Budget:
-    """The length of a run: exactly one of steps, tokens and minutes."""
+    """The length of a run: exactly one of steps, tokens and minutes of training.
+
+    Raises:
+        SettingsError: none or several are given, or one that is not above 0.
+    """
 
     steps: int | None = None
     tokens: int | None = None
@@ -30,8 +46,12 @@ class Budget:
 
     def __post_init__(self) -> None:
         given = [value for value in (self.steps, self.tokens, self.minutes) if value is not None]
-        if len(given) != 1 or given[0] <= 0:
-            raise SettingsError("a run has one budget, above 0: steps, tokens or minutes")
+        if len(given) != 1 or not 0 < given[0] < math.inf:
+            raise SettingsError(
+                "a run has exactly one budget, a finite number above 0",
+                value=given or None,
+                mend="give one of steps, tokens and minutes",
+            )
 
     def progress(self, step: int, tokens: int, seconds: float) -> float:
         """Share of the budget that is done, from 0; at least 1 when the run is over."""

@@ -1,7 +1,8 @@
 """Training state on disk: checkpoints that are whole or absent, and checked when they are read.
 
 ``checkpoints/step-00000100/`` holds ``model.safetensors``, ``optimizer.safetensors`` and
-``state.json``, which records size and SHA-256 of the other two. No pickles.
+``state.json``, which records size and SHA-256 of the other two, the step, what the run had to
+remember, and what of the optimizer's state is not a tensor. No pickles.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import errno
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,15 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
+from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.common.errors import CheckpointError
-from bertsmith.common.files import sha256, sync, write_json
+from bertsmith.common.files import sha256, write_json
 
 _NAME = re.compile(r"step-(\d{8,})")
-_PART = ".part-"
+_LEFT_BY_KILLED_SAVES = ".step-*"  # the names that atomic_folder gives what is not finished
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
 
@@ -34,30 +39,33 @@ class State:
         folder: where it came from.
         step: steps made before it was written.
         extra: what the run had to remember.
-        weights: the model's parameters by name.
+        weights: the model's parameters and buffers by name.
         optimizer: the optimizer's ``state_dict``.
+        kind: the optimizer's class, empty where the checkpoint does not say.
     """
 
     folder: Path
     step: int
     extra: dict[str, Any]
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, Tensor]
     optimizer: dict[str, Any]
+    kind: str
 
     def restore(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Put weights and optimizer state back, bit for bit.
 
         Raises:
-            CheckpointError: the checkpoint is of another model or optimizer.
+            CheckpointError: the checkpoint is of another model or optimizer; neither is changed.
         """
         try:
-            with torch.no_grad():
-                parameters = dict(model.named_parameters())
-                if parameters.keys() != self.weights.keys():
-                    raise ValueError("other parameters")
-                for name, weights in parameters.items():
-                    weights.copy_(self.weights[name])
+            named = _named_tensors(model)
+            _check_same_shapes(named, self.weights)
+            if self.kind not in ("", type(optimizer).__name__):
+                raise ValueError(f"its optimizer is {self.kind}, not {type(optimizer).__name__}")
             optimizer.load_state_dict(self.optimizer)
+            with torch.no_grad():
+                for name, tensor in named.items():
+                    tensor.copy_(self.weights[name])
         except (RuntimeError, ValueError, KeyError) as error:
             raise CheckpointError(
                 f"the checkpoint is not one of this model and optimizer: {error}",
@@ -70,42 +78,58 @@ def save_state(
     step: int,
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
-    extra: dict[str, Any],
+    extra: Mapping[str, Any],
     *,
     keep: int,
 ) -> Path:
-    """Write the checkpoint of ``step`` under ``root``, then remove all but the last ``keep``.
+    """Write the checkpoint of ``step`` under ``root``, then remove all before the last ``keep``.
 
     Files are written to a folder whose name no reader takes for a checkpoint, reach the disk, and
-    only then get their name. A full disk leaves the earlier checkpoints as they were.
+    only then get their name. A save that fails or is killed leaves the earlier checkpoints as they
+    were. Checkpoints of later steps, which a run has that went back to an earlier one, are neither
+    counted nor removed.
+
+    Args:
+        root: the folder of a run's checkpoints.
+        step: steps made.
+        model: its parameters and buffers are saved, tied ones once.
+        optimizer: its ``state_dict`` is saved.
+        extra: JSON values that the run has to remember.
+        keep: number of checkpoints to keep, this one included; at least 1.
+
+    Returns:
+        The checkpoint's folder.
 
     Raises:
-        CheckpointError: the disk is full.
+        CheckpointError: the disk is full, or the folder can not be written to.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob(f"{_PART}*"):  # of a save that was killed
-        shutil.rmtree(left)
-    final, part = root / f"step-{step:08d}", root / f"{_PART}{step:08d}"
+    if keep < 1:
+        raise ValueError("at least one checkpoint is kept")
+    final = root / f"step-{step:08d}"
     try:
-        part.mkdir()
-        _write(part, step, model, optimizer, extra)
+        root.mkdir(parents=True, exist_ok=True)
+        for left in root.glob(_LEFT_BY_KILLED_SAVES):
+            shutil.rmtree(left)
+        with atomic_folder(final) as part:
+            _write(part, step, model, optimizer, extra)
+        earlier = [folder for number, folder in _checkpoints(root) if number < step]
+        for old in earlier[: max(0, len(earlier) - keep + 1)]:
+            shutil.rmtree(old)
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)
-        full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
-        if not full:
-            raise
-        raise CheckpointError(
-            "the disk is full; earlier checkpoints are whole",
-            file=final,
-            mend="make room and run the same command again: it goes on from the last checkpoint",
-        ) from None
-    if final.exists():  # of a run that was resumed from an earlier step
-        shutil.rmtree(final)
-    part.rename(final)
-    sync(root)
-    for _, old in _checkpoints(root)[:-keep]:
-        shutil.rmtree(old)
+        raise _unwritable(error, final) from None
     return final
+
+
+def _unwritable(error: Exception, folder: Path) -> CheckpointError:
+    # safetensors has errors of its own, which carry the system's message only.
+    full = getattr(error, "errno", None) in _FULL or "No space left" in str(error)
+    problem = "the disk is full" if full else f"the checkpoint can not be written ({error})"
+    remedy = "make room" if full else "make the folder writable"
+    return CheckpointError(
+        f"{problem}; earlier checkpoints are as they were",
+        file=folder,
+        mend=f"{remedy} and run the same command again: it goes on from the last checkpoint",
+    )
 
 
 def _write(
@@ -113,39 +137,72 @@ def _write(
     step: int,
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
-    extra: dict[str, Any],
+    extra: Mapping[str, Any],
 ) -> None:
-    weights = {name: w.detach().contiguous() for name, w in model.named_parameters()}
-    save_file(weights, part / MODEL)
+    save_file(_plain(_named_tensors(model)), part / MODEL)
     tensors, rest = _split(optimizer.state_dict())
-    save_file(tensors, part / OPTIMIZER)
-    files = {}
-    for name in (MODEL, OPTIMIZER):
-        sync(part / name)
-        files[name] = {"bytes": (part / name).stat().st_size, "sha256": sha256(part / name)}
-    record = {"step": step, "extra": extra, "optimizer": rest, "files": files}
+    save_file(_plain(tensors), part / OPTIMIZER)
+    files = {
+        name: {"bytes": (part / name).stat().st_size, "sha256": sha256(part / name)}
+        for name in (MODEL, OPTIMIZER)
+    }
+    rest["kind"] = type(optimizer).__name__
+    record = {"step": step, "extra": dict(extra), "optimizer": rest, "files": files}
     write_json(part / STATE, record)
-    sync(part)
 
 
-def _split(state: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors as safetensors takes them; one that is contiguous is not copied."""
+    return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+
+
+def _named_tensors(model: torch.nn.Module) -> dict[str, Tensor]:
+    """Parameters and the buffers that a ``state_dict`` has, each once where modules share it."""
+    lasting = model.state_dict().keys()
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in lasting}
+    return {**dict(model.named_parameters()), **buffers}
+
+
+def _check_same_shapes(model: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
+    if other := sorted(model.keys() ^ saved.keys()):
+        raise ValueError(f"{other[0]} is in one of them only")
+    for name, tensor in model.items():
+        before = saved[name]
+        if (before.shape, before.dtype) != (tensor.shape, tensor.dtype):
+            raise ValueError(
+                f"{name} is {list(before.shape)} of {before.dtype} in the checkpoint and "
+                f"{list(tensor.shape)} of {tensor.dtype} in the model"
+            )
+
+
+def _split(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of an optimizer's state by ``number.name``, and the rest as JSON values."""
     tensors, numbers = {}, {}
     for index, entries in state["state"].items():
         for name, value in entries.items():
-            if isinstance(value, torch.Tensor):
-                tensors[f"{index}.{name}"] = value.detach().contiguous()
+            if isinstance(value, Tensor):
+                tensors[f"{index}.{name}"] = value
             else:
                 numbers[f"{index}.{name}"] = value
     return tensors, {"numbers": numbers, "param_groups": state["param_groups"]}
 
 
-def _join(tensors: dict[str, torch.Tensor], rest: dict[str, Any]) -> dict[str, Any]:
+def _join(tensors: Mapping[str, Tensor], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """The optimizer's state that :func:`_split` took apart."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in [*tensors.items(), *rest["numbers"].items()]:
         index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = value
-    return {"state": state, "param_groups": rest["param_groups"]}
+    groups = [
+        {name: _option(name, value) for name, value in group.items()}
+        for group in rest["param_groups"]
+    ]
+    return {"state": state, "param_groups": groups}
+
+
+def _option(name: str, value: Any) -> Any:
+    """An option of a parameter group; JSON has made lists of tuples (``betas``)."""
+    return tuple(value) if isinstance(value, list) and name != "params" else value
 
 
 def load_state(folder: Path) -> State:
@@ -155,33 +212,54 @@ def load_state(folder: Path) -> State:
         CheckpointError: it is missing or broken; the message names the file.
     """
     if not folder.is_dir():
-        raise CheckpointError("there is no such checkpoint", file=folder)
+        raise CheckpointError("there is no such checkpoint", file=folder, mend=_others(folder))
     record = _read_record(folder / STATE)
     for name, known in record["files"].items():
-        path = folder / name
-        if not path.exists():
-            raise CheckpointError("the file is missing from the checkpoint", file=path)
-        if path.stat().st_size != known["bytes"]:
-            raise CheckpointError(
-                f"the file has {path.stat().st_size:,} bytes instead of {known['bytes']:,}",
-                file=path,
-            )
-        if sha256(path) != known["sha256"]:
+        _verify(folder / name, known["bytes"], known["sha256"])
+    return State(
+        folder,
+        record["step"],
+        record["extra"],
+        load_file(folder / MODEL),
+        _join(load_file(folder / OPTIMIZER), record["optimizer"]),
+        record["optimizer"].get("kind", ""),
+    )
+
+
+def _verify(path: Path, size: int, digest: str) -> None:
+    try:
+        found = path.stat().st_size
+        if found != size:
+            raise CheckpointError(f"the file has {found:,} bytes instead of {size:,}", file=path)
+        if sha256(path) != digest:
             raise CheckpointError("the file's checksum is wrong: it was damaged", file=path)
-    optimizer = _join(load_file(folder / OPTIMIZER), record["optimizer"])
-    return State(folder, int(record["step"]), record["extra"], load_file(folder / MODEL), optimizer)
+    except OSError as error:
+        raise _unreadable(error, path) from None
 
 
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text("utf-8"))
-        if not {MODEL, OPTIMIZER} <= record["files"].keys() or "step" not in record:
-            raise ValueError("incomplete")
-        return dict(record)
-    except FileNotFoundError:
-        raise CheckpointError("the file is missing from the checkpoint", file=path) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"the file is damaged: {error}", file=path) from None
+        for name in (MODEL, OPTIMIZER):
+            int(record["files"][name]["bytes"]), str(record["files"][name]["sha256"])
+        int(record["step"]), dict(record["extra"])
+        dict(record["optimizer"]["numbers"]), list(record["optimizer"]["param_groups"])
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"the file is damaged: {error!r}", file=path) from None
+    return dict(record)
+
+
+def _unreadable(error: OSError, path: Path) -> CheckpointError:
+    if isinstance(error, FileNotFoundError):
+        return CheckpointError("the file is missing from the checkpoint", file=path)
+    return CheckpointError(f"the file can not be read: {error.strerror}", file=path)
+
+
+def _others(folder: Path) -> str | None:
+    there = [path.name for _, path in _checkpoints(folder.parent)]
+    return f"there are: {', '.join(there)}" if there else None
 
 
 def latest_state(root: Path) -> tuple[State | None, list[str]]:

@@ -1,0 +1,133 @@
+"""The sections of a report about pre-training; a figure that is not there is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+from bertsmith.reports.curves import Chart, draw, series
+from bertsmith.reports.markup import facts, paragraph, section, table
+
+# What a figure of the held-out part is called, which baseline stands beside it, how it is written.
+_FIGURES = {
+    "masked_lm_accuracy": ("masked-LM accuracy", "most_frequent_token_accuracy", "{:.1%}"),
+    "masked_lm_loss": ("masked-LM loss, nats", "unigram_entropy", "{:.3f}"),
+    "perplexity": ("masked-LM perplexity", "", "{:.1f}"),
+    "next_sentence_accuracy": ("next-sentence accuracy", "next_sentence_accuracy", "{:.1%}"),
+    "next_sentence_loss": ("next-sentence loss, nats", "", "{:.3f}"),
+}
+_BASELINES = {
+    "most_frequent_token_accuracy": "most frequent token",
+    "unigram_entropy": "unigram entropy",
+    "next_sentence_accuracy": "always the same answer",
+}
+_OWN_SECTION = ("model", "corpus", "counts")
+_SHOWN = (
+    "task", "verdict", "learned", "warnings", "held_out", "baselines", "blanks", *_OWN_SECTION,
+)  # fmt: skip
+
+
+def verdict(summary: Mapping[str, Any]) -> str:
+    """What the run came to, in a sentence."""
+    text = summary.get("verdict", "The run has not come to its end yet.")
+    return paragraph(text, "verdict failed" if summary.get("learned") is False else "verdict")
+
+
+def warnings(summary: Mapping[str, Any]) -> str:
+    """What the run had to warn of."""
+    texts = summary.get("warnings")
+    return "\n".join(paragraph(text, "warning") for text in texts) if _is_list(texts) else ""
+
+
+def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
+    """Held-out figures beside their baselines; of the last evaluation while the run goes on."""
+    heading, figures = "Held-out part", summary.get("held_out")
+    evaluations = [record for record in records if "held_out" in record]
+    if not summary and evaluations:
+        heading = f"Held-out part at step {evaluations[-1]['step']:,}"
+        figures = evaluations[-1]["held_out"]
+    if not isinstance(figures, dict):
+        return ""
+    baselines = _mapping(summary, "baselines")
+    rows: list[tuple[str, str, str]] = []
+    for key, (text, base, form) in _FIGURES.items():
+        if _is_number(figures.get(key)):
+            beside = baselines.get(base)
+            known = f"{form.format(beside)}  ({_BASELINES[base]})" if _is_number(beside) else ""
+            rows.append((text, form.format(figures[key]), known))
+    others = {key: value for key, value in figures.items() if key not in _FIGURES}
+    return section(heading, table(("figure", "model", "baseline"), rows) + facts(others))
+
+
+def curves(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
+    """All charts that have points."""
+    charts = [*_task_charts(_mapping(summary, "baselines"), records), *_run_charts(records)]
+    drawn = "\n".join(filter(None, map(draw, charts)))
+    body = f'<div class="charts">\n{drawn}\n</div>' if drawn else "<p>No step is logged yet.</p>"
+    return section("Curves", body)
+
+
+def _task_charts(baselines: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    charts = []
+    for task, title in (("masked_lm", "Masked LM"), ("next_sentence", "Next sentence")):
+        for figure, unit in (("loss", "nats"), ("accuracy", "share")):
+            key = f"{task}_{figure}"
+            lines = {
+                "training": series(records, key),
+                "held-out": series(records, key, held_out=True),
+            }
+            base = _FIGURES[key][1]
+            level = baselines.get(base)
+            dashed = {_BASELINES[base]: float(level)} if _is_number(level) else {}
+            charts.append(Chart(f"{title} {figure}", unit, lines, dashed))
+    if not any(chart.lines["training"] for chart in charts):
+        charts.append(Chart("Loss", "nats", {"training": series(records, "loss")}))
+    return charts
+
+
+def _run_charts(records: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    norm = {"before clipping": series(records, "gradient_norm")}
+    share = {"share": series(records, "peak_share")}
+    return [
+        Chart("Learning rate", "rate", {"rate": series(records, "learning_rate")}),
+        Chart("Gradient norm", "norm", norm, logarithmic=True),
+        Chart("Speed", "tokens a second", {"speed": series(records, "tokens_per_second")}),
+        Chart("Share of the matrix-multiply peak", "share", share),
+    ]
+
+
+def blanks(summary: Mapping[str, Any]) -> str:
+    """Sentences with a blank, what stood there and what the model guesses."""
+    found = summary.get("blanks")
+    rows = [
+        (str(blank.get("text", "")), str(blank.get("answer", "")), _guesses(blank.get("guesses")))
+        for blank in (found if _is_list(found) else [])
+        if isinstance(blank, dict)
+    ]
+    return section("Blanks in held-out sentences", table(("sentence", "was", "guesses"), rows))
+
+
+def _guesses(guesses: object) -> str:
+    pairs = [guess for guess in guesses if _is_list(guess)] if _is_list(guesses) else []
+    shown = [pair for pair in pairs if len(pair) == 2 and _is_number(pair[1])]
+    return ", ".join(f"{word} ({share:.0%})" for word, share in shown)
+
+
+def details(summary: Mapping[str, Any]) -> list[str]:
+    """Model, corpus, counts, and whatever else the summary holds."""
+    parts = [section(name.capitalize(), facts(_mapping(summary, name))) for name in _OWN_SECTION]
+    rest = {key: value for key, value in summary.items() if key not in _SHOWN}
+    return [*parts, section("Run", facts(rest))]
+
+
+def _mapping(summary: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = summary.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)

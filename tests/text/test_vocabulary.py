@@ -1,0 +1,69 @@
+import pytest
+
+from bertsmith.common.errors import InputError
+from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.text.vocabulary import read_vocabulary, write_vocabulary
+from tests.data import data
+
+LINES = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\n\xe2\x80\xa8\nworld\n"
+
+
+@pytest.mark.parametrize("content", [LINES, LINES.replace(b"\n", b"\r\n"), LINES[:-1]])
+def test_odd_pieces_and_line_ends_do_not_shift_ids(tmp_path, content):
+    """I04: a U+2028 entry is an entry; CRLF and a missing last newline change nothing."""
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(content)
+    tokenizer = Tokenizer.from_vocab_file(path)
+    assert tokenizer.size == 8
+    assert tokenizer.tokens[6] == "\u2028"
+    assert tokenizer.encode("world").ids == [7]
+
+
+def test_a_blank_entry_keeps_its_id(tmp_path):
+    """I04"""
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(LINES.replace(b"\xe2\x80\xa8", b""))
+    assert read_vocabulary(path)[6:] == ["", "world"]
+
+
+def test_round_trip_is_byte_identical(tmp_path):
+    """I04"""
+    (tmp_path / "a.txt").write_bytes(LINES)
+    write_vocabulary(tmp_path / "b.txt", read_vocabulary(tmp_path / "a.txt"))
+    assert (tmp_path / "b.txt").read_bytes() == LINES
+
+
+def test_a_duplicate_names_both_lines(tmp_path):
+    """I04"""
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(LINES + b"hello\n")
+    with pytest.raises(InputError, match=r"line 6 and again on line 9.*'hello'"):
+        read_vocabulary(path)
+
+
+@pytest.mark.parametrize("token", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+def test_a_missing_special_token_is_named(tmp_path, token):
+    """I04"""
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(LINES.replace(token.encode() + b"\n", b""))
+    with pytest.raises(InputError, match=rf"lacks \{token[:-1]}\]"):
+        read_vocabulary(path)
+
+
+def test_published_vocabularies_round_trip(tmp_path):
+    """I04"""
+    sizes = {"uncased": 30522, "cased": 28996, "chinese": 21128, "multilingual-cased": 119547}
+    for name, size in sizes.items():
+        path = data("vocab", f"bert-base-{name}", "vocab.txt")
+        tokens = read_vocabulary(path)
+        write_vocabulary(tmp_path / "again.txt", tokens)
+        assert len(tokens) == size
+        assert (tmp_path / "again.txt").read_bytes() == path.read_bytes()
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_vocabulary(tmp_path / "none.txt")
+    (tmp_path / "bad.txt").write_bytes(LINES + b"\xff\n")
+    with pytest.raises(InputError, match=f"byte {len(LINES)} "):
+        read_vocabulary(tmp_path / "bad.txt")
