@@ -154,7 +154,7 @@ class _Run:
         bar: Bar,
     ) -> None:
         started = time.perf_counter()
-        factor = linear_with_warmup(self._rate_progress(), self.settings.warmup)
+        factor = linear_with_warmup(self._rate_progress(batch), self.settings.warmup)
         step = trainer.step(number, batch, self.settings.learning_rate * factor)
         clock = self.clock
         clock.step, clock.tokens = step.step, clock.tokens + step.tokens
@@ -171,11 +171,11 @@ class _Run:
         if step.step % self.settings.checkpoint_every == 0 or self._past(1.0):
             self._checkpoint()
 
-    def _rate_progress(self) -> float:
+    def _rate_progress(self, batch: PretrainingBatch) -> float:
         """Share of the budget for the learning rate: the middle of the step about to be made."""
-        if self.settings.steps:
-            return (self.clock.step + 0.5) / self.settings.steps
-        return self.budget.progress(self.clock.step, self.clock.tokens, self.clock.seconds)
+        clock = self.clock
+        middle = clock.step + 0.5, clock.tokens + batch.tokens / 2
+        return self.budget.progress(*middle, clock.seconds)
 
     def _past(self, share: float) -> bool:
         clock = self.clock

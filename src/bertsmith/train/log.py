@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,6 @@ class MetricsLog:
     """
 
     def __init__(self, folder: Path, step: int = 0) -> None:
-        from tensorboardX import SummaryWriter
-
         path = self._path = folder / METRICS
         kept = [record for record in read_metrics(path) if record["step"] <= step]
         # What a run logs after its last checkpoint (the last evaluation) has that step, too.
@@ -41,7 +40,7 @@ class MetricsLog:
             write_text(path, "".join(_line(record) for record in kept))
             # Unbuffered: a record is out of the process before the next step begins.
             self._stream = path.open("ab", buffering=0)
-            self._events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+            self._events = _Events(folder / "tensorboard", step + 1)
         except OSError as error:
             raise _unwritable(error, path) from None
 
@@ -53,8 +52,7 @@ class MetricsLog:
             rest = _line(record).encode()
             while rest:
                 rest = rest[self._stream.write(rest) or 0 :]
-            for name, value in _scalars(record):
-                self._events.add_scalar(name, value, record["step"])
+            self._events.write(record)
         except OSError as error:
             raise _unwritable(error, self._path) from None
 
@@ -65,6 +63,38 @@ class MetricsLog:
             self._events.close()
         except OSError as error:
             raise _unwritable(error, self._path.parent / "tensorboard") from None
+
+
+class _Events:
+    """TensorBoard's event file, written by the caller's own thread.
+
+    tensorboardX's ``SummaryWriter`` has a thread that dies of a full disk, after which the next
+    call waits for it for ever.
+    """
+
+    def __init__(self, folder: Path, first_step: int) -> None:
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto.event_pb2 import Event, SessionLog
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = EventsWriter(str(folder / "events"))
+        # Readers forget the steps that an interrupted run made after its last checkpoint.
+        start = SessionLog(status=SessionLog.START)
+        self._file.write_event(Event(wall_time=time.time(), step=first_step, session_log=start))
+        self._file.flush()
+
+    def write(self, record: dict[str, Any]) -> None:
+        from tensorboardX.proto.event_pb2 import Event
+        from tensorboardX.summary import scalar
+
+        for name, value in _scalars(record):
+            event = Event(wall_time=time.time(), step=record["step"], summary=scalar(name, value))
+            self._file.write_event(event)
+        if "held_out" in record:  # a flush waits for the disk: not at every step
+            self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

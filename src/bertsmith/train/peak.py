@@ -84,17 +84,3 @@ def pretraining_flops(
     head = (2 * hidden**2 + 2 * hidden * vocabulary) * masked
     pairs = (2 * hidden**2 + 4 * hidden) * len(lengths)
     return 3.0 * (linear + attention + head + pairs)
-
-
-def training_flops_per_token(
-    *, layers: int, hidden: int, intermediate: int, vocabulary: int, length: int, mask_rate: float
-) -> float:
-    """:func:`pretraining_flops` of a token in sequences of ``length``, for estimates."""
-    return pretraining_flops(
-        layers=layers,
-        hidden=hidden,
-        intermediate=intermediate,
-        vocabulary=vocabulary,
-        lengths=[length] * 1000,
-        masked=round(mask_rate * length * 1000),
-    ) / (1000 * length)

@@ -22,16 +22,6 @@ def linear_with_warmup(progress: float, warmup: float) -> float:
     return (1 - progress) / (1 - warmup) if warmup < 1 else 1.0
 
 
-def step_factor(step: int, steps: int, warmup: float) -> float:
-    """Share of the peak learning rate in step ``step`` (counted from 0) of ``steps``.
-
-    The rate of a step is the one at its middle: the first step has half a step's rise and
-    the last one half a step's decay left, where the 2018 ``optimization.py`` makes its first step
-    at rate 0. The rate is 0 only when the last step is done.
-    """
-    return linear_with_warmup((step + 0.5) / steps, warmup)
-
-
 @dataclass(frozen=True)
 class Budget:
     """The length of a run: exactly one of steps, tokens and minutes of training.
@@ -53,7 +43,7 @@ class Budget:
                 mend="give one of steps, tokens and minutes",
             )
 
-    def progress(self, step: int, tokens: int, seconds: float) -> float:
+    def progress(self, step: float, tokens: float, seconds: float) -> float:
         """Share of the budget that is done, from 0; at least 1 when the run is over."""
         if self.steps is not None:
             return step / self.steps
