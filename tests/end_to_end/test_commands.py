@@ -178,3 +178,21 @@ def test_help_teaches(bertsmith) -> None:
     for verb in ("corpus", "pretrain", "fill", "report", "quickstart"):
         assert "--" in bertsmith(verb, "--help").stdout
     assert bertsmith("--version").stdout.strip()
+
+
+def test_quickstart_on_the_users_own_text(bertsmith, tmp_path) -> None:
+    """Old text that is not UTF-8: the mend that the message names is one that the command takes."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number in range(4):
+        text = sentences(30, seed=number).replace("garden", "caf\u00e9").replace("\n\n", "\n")
+        (folder / f"{number}.txt").write_bytes(text.encode("latin-1"))
+    words = ["quickstart", folder, "--out", tmp_path / "out", "--steps", 4]
+    refused = bertsmith(*words, check=False)
+    assert refused.returncode == 2
+    assert "--encoding" in refused.stderr
+    done = bertsmith(*words, "--encoding", "latin-1", "--json")
+    summary = json.loads(done.stdout)
+    assert summary["steps"] == 4
+    assert summary["learned"] is False
+    assert "did not learn" in done.stderr

@@ -13,6 +13,11 @@ import argparse
 from pathlib import Path
 
 from bertsmith.cli import common
+from bertsmith.common.settings import add_flags
+from bertsmith.corpus.settings import CorpusSettings
+
+# How to read the user's text; the other settings of a corpus are the quickstart's own.
+_READING = ("format", "text_column", "language", "encoding", "errors")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--steps", type=int, metavar="N", help="steps of pre-training (default: the recipe's)"
     )
     common.add_json(parser)
+    add_flags(parser, CorpusSettings, _READING)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     from bertsmith.common.console import emit
     from bertsmith.quickstart.run import quickstart
 
-    summary = quickstart(arguments.paths, arguments.out, arguments.steps)
+    given = vars(arguments)
+    reading = {name: given[name] for name in _READING if name in given}
+    summary = quickstart(arguments.paths, arguments.out, arguments.steps, reading)
     if arguments.json:
         emit(summary)
     return 0

@@ -51,11 +51,21 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def add_flags(parser: argparse.ArgumentParser, kind: type[DataclassType]) -> None:
-    """Add one flag per field of ``kind`` to ``parser``; a flag not given leaves no value."""
+def add_flags(
+    parser: argparse.ArgumentParser, kind: type[DataclassType], only: Sequence[str] = ()
+) -> None:
+    """Add one flag per field of ``kind`` to ``parser``; a flag not given leaves no value.
+
+    Args:
+        parser: where the flags go.
+        kind: the settings class.
+        only: the fields to take; all of them where it is empty.
+    """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
     for field in dataclasses.fields(kind):
+        if only and field.name not in only:
+            continue
         heading = field.metadata["group"]
         if heading not in groups:
             groups[heading] = parser.add_argument_group(heading)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bertsmith.common.console import note
-from bertsmith.common.settings import read_recipe
+from bertsmith.common.settings import from_flags, read_recipe
 from bertsmith.corpus.build import build_corpus
 from bertsmith.corpus.settings import CorpusSettings
 from bertsmith.corpus.summary import show as show_corpus
@@ -20,19 +21,26 @@ _VOCABULARY = 4096
 _RECIPE = Path(__file__).parent.parent / "recipes" / "quickstart.toml"
 
 
-def quickstart(paths: list[str], out: Path, steps: int | None = None) -> dict[str, Any]:
+def quickstart(
+    paths: list[str],
+    out: Path,
+    steps: int | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Run the whole job and return the run's summary.
 
     Args:
         paths: the user's text; empty for the documentation inside the installed Python.
         out: folder for text, corpus and run.
         steps: steps of pre-training, None for those of the recipe.
+        reading: corpus settings that say how to read the user's text.
     """
     settings = dict(read_recipe(PretrainSettings, _RECIPE))
     if steps is not None:
         settings["steps"] = steps
     checked = PretrainSettings(**settings)
-    corpus_settings = CorpusSettings(vocab_size=_VOCABULARY, held_out_percent=2.0)
+    own = {"vocab_size": _VOCABULARY, "held_out_percent": 2.0}
+    corpus_settings = from_flags(CorpusSettings, {**own, **(reading or {})})
     if not paths:
         note("text: the documentation inside this Python and its packages")
         source = out / "documentation.jsonl"
