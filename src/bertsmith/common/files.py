@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: atomic writes, checksums, readable sizes."""
+"""Files that are either whole or absent: atomic writes and checksums."""
 
 from __future__ import annotations
 
@@ -67,12 +67,3 @@ def sha256(path: Path) -> str:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def readable_size(size: float) -> str:
-    """A number of bytes for people, in decimal units: ``12.3 MB``."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

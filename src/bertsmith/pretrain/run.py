@@ -124,9 +124,9 @@ class _Run:
         )
         self.model.train()
         total, done = self._extent()
+        meter = SpeedMeter(self.config, self.device, self.autocast)
         with (
             Interrupt() as interrupt,
-            SpeedMeter(self.config, self.device, self.autocast) as meter,
             Bar("pre-training", total, done) as bar,
         ):
             end = 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import torch
 
 from bertsmith.model.config import BertConfig
@@ -15,28 +13,15 @@ from bertsmith.train.peak import matmul_peak, pretraining_flops
 class SpeedMeter:
     """Adds up steps and tells how fast they were.
 
-    The peak is measured once, when the meter is entered.
+    The peak is measured once, when the meter is made.
     """
 
     def __init__(
         self, config: BertConfig, device: torch.device, precision: torch.dtype | None
     ) -> None:
-        self._config, self._device = config, device
-        self._precision = precision or torch.float32
-        self._peak = 0.0
+        self._config = config
+        self._peak = matmul_peak(device, precision or torch.float32)
         self._tokens, self._flops, self._seconds = 0, 0.0, 0.0
-
-    def __enter__(self) -> SpeedMeter:
-        self._peak = matmul_peak(self._device, self._precision)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Nothing to undo."""
 
     def add(self, step: Step, batch: PretrainingBatch) -> None:
         """Count one step."""
