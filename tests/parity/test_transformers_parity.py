@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 
-from bertsmith.checkpoints.names import from_hugging_face, to_hugging_face
+from bertsmith.checkpoints.names import from_hugging_face, pretraining_table, to_hugging_face
 from bertsmith.model.config import PRESETS, BertConfig, parameter_count, preset
 from bertsmith.model.packed import PackedBatch
 from bertsmith.model.pretraining import BertForPreTraining
@@ -21,7 +21,7 @@ def pair_of_models(config: BertConfig) -> tuple[BertForPreTraining, transformers
         for weight in theirs.parameters():  # no bias is 0 and no LayerNorm 1: all must matter
             weight.add_(0.05 * torch.randn_like(weight))
     ours = BertForPreTraining(config).eval()
-    ours.load_state_dict(from_hugging_face(theirs.state_dict(), config.num_hidden_layers))
+    ours.load_state_dict(from_hugging_face(theirs.state_dict(), pretraining_table(config.num_hidden_layers)))
     return ours, theirs
 
 
@@ -96,7 +96,7 @@ def test_hidden_states_logits_losses_and_every_gradient(name: str) -> None:
     torch.testing.assert_close(masked_loss + next_loss, their_sum, **close)
 
     gradients = {key: weight.grad for key, weight in ours.named_parameters()}
-    named = to_hugging_face(gradients, config.num_hidden_layers)
+    named = to_hugging_face(gradients, pretraining_table(config.num_hidden_layers))
     their_gradients = {key: weight.grad for key, weight in theirs.named_parameters()}
     assert named.keys() == their_gradients.keys()
     for key, gradient in their_gradients.items():

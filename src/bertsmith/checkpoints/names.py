@@ -32,9 +32,11 @@ _LAYER = {
     "feed_forward_output": ("output.dense",),
     "output_norm": ("output.LayerNorm",),
 }
-_HEADS = {
+_POOLER = {
     "encoder.pooler.weight": "bert.pooler.dense.weight",
     "encoder.pooler.bias": "bert.pooler.dense.bias",
+}
+_PRETRAINING = {
     "masked_lm.dense.weight": "cls.predictions.transform.dense.weight",
     "masked_lm.dense.bias": "cls.predictions.transform.dense.bias",
     "masked_lm.norm.weight": "cls.predictions.transform.LayerNorm.weight",
@@ -45,8 +47,8 @@ _HEADS = {
 }
 
 
-def name_table(layers: int) -> Table:
-    """Our parameter names, in order, with theirs, for a model of ``layers`` layers."""
+def encoder_table(layers: int, pooler: bool = True) -> Table:
+    """Our names of an encoder's parameters, in order, with theirs."""
     table: Table = {ours: (theirs,) for ours, theirs in _EMBEDDINGS.items()}
     for number in range(layers):
         for ours, theirs in _LAYER.items():
@@ -54,31 +56,42 @@ def name_table(layers: int) -> Table:
                 table[f"encoder.layers.{number}.{ours}.{kind}"] = tuple(
                     f"bert.encoder.layer.{number}.{name}.{kind}" for name in theirs
                 )
-    return table | {ours: (theirs,) for ours, theirs in _HEADS.items()}
+    return table | ({ours: (theirs,) for ours, theirs in _POOLER.items()} if pooler else {})
 
 
-def to_hugging_face(tensors: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
+def pretraining_table(layers: int) -> Table:
+    """The names of a model with both pre-training heads."""
+    return encoder_table(layers) | {ours: (theirs,) for ours, theirs in _PRETRAINING.items()}
+
+
+def task_table(layers: int, pooler: bool, layer: str) -> Table:
+    """The names of a task's model, whose own layer they call ``classifier`` or ``qa_outputs``."""
+    own: Table = {f"head.{kind}": (f"{layer}.{kind}",) for kind in ("weight", "bias")}
+    return encoder_table(layers, pooler) | own
+
+
+def to_hugging_face(tensors: Mapping[str, Tensor], table: Table) -> dict[str, Tensor]:
     """Tensors under their names; joined ones are split into views, and no bit changes.
 
     Args:
         tensors: one tensor for each of our parameters: the parameters themselves, gradients, or
             anything of the same shapes.
-        layers: number of layers.
+        table: the names.
 
     Raises:
         KeyError: a parameter is absent.
     """
     renamed: dict[str, Tensor] = {}
-    for ours, theirs in name_table(layers).items():
+    for ours, theirs in table.items():
         parts = tensors[ours].chunk(len(theirs))
         renamed.update(zip(theirs, parts, strict=True))
     return renamed
 
 
-def from_hugging_face(tensors: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
+def from_hugging_face(tensors: Mapping[str, Tensor], table: Table) -> dict[str, Tensor]:
     """The way back from :func:`to_hugging_face`; a parameter whose parts are absent is left out."""
     renamed: dict[str, Tensor] = {}
-    for ours, theirs in name_table(layers).items():
+    for ours, theirs in table.items():
         if all(name in tensors for name in theirs):
             parts = [tensors[name] for name in theirs]
             renamed[ours] = parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -10,15 +10,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from bertsmith.checkpoints.architectures import Model, table_of
 from bertsmith.checkpoints.names import (
     ALIASES,
     BUFFERS,
+    Table,
     from_hugging_face,
-    name_table,
     to_hugging_face,
 )
 from bertsmith.common.errors import ModelError
-from bertsmith.model.pretraining import BertForPreTraining
 
 
 @dataclass(frozen=True)
@@ -31,36 +31,40 @@ class LoadReport:
     ignored: tuple[str, ...]  # tensors of the file that no parameter takes
 
 
-def write_weights(file: Path, model: BertForPreTraining) -> None:
+def write_weights(file: Path, model: Model) -> None:
     """Write the parameters, each stored once: the decoder is the word embedding and has no copy."""
     with torch.no_grad():
-        named = to_hugging_face(model.state_dict(), model.config.num_hidden_layers)
+        named = to_hugging_face(model.state_dict(), table_of(model))
         # Copies: parts of a joined matrix share memory, which safetensors refuses.
         whole = {name: tensor.cpu().clone() for name, tensor in named.items()}
     save_file(whole, file, metadata={"format": "pt"})
 
 
-def load_weights(model: BertForPreTraining, file: Path) -> LoadReport:
+def load_weights(model: torch.nn.Module, file: Path, table: Table) -> LoadReport:
     """Put the tensors of ``file`` into ``model``; what the file lacks keeps its initial values.
 
     An encoder saved without heads, whose names lack the ``bert.`` prefix, is taken as well.
+
+    Args:
+        model: whose parameters are filled.
+        file: a safetensors file.
+        table: the parameters to fill, by our names, with theirs.
 
     Raises:
         ModelError: the file is missing or damaged, or a tensor has another shape than the
             configuration says, or the decoder differs from the word embedding.
     """
     tensors = _read(file)
-    layers = model.config.num_hidden_layers
     _check_aliases(tensors, file)
-    ours = from_hugging_face(tensors, layers)
+    ours = from_hugging_face(tensors, table)
     state = model.state_dict()
-    _check_shapes(tensors, to_hugging_face(state, layers), file)
+    _check_shapes(tensors, to_hugging_face(state, table), file)
     with torch.no_grad():
         for name, tensor in ours.items():
             state[name].copy_(tensor)
-    table = name_table(layers)
     known = [part for parts in table.values() for part in parts]
-    taken = {part for name in ours for part in table[name]} | {*ALIASES, *BUFFERS}
+    taken = {part for name in ours for part in table[name]} | set(BUFFERS)
+    taken |= {copy for copy, original in ALIASES.items() if copy in tensors and original in taken}
     return LoadReport(
         found=tuple(name for name in tensors if name in taken),
         missing=tuple(name for name in known if name not in tensors),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from bertsmith.common.errors import ModelError
 from bertsmith.model.activations import ACTIVATIONS
 from bertsmith.model.attention import attend
 from bertsmith.model.config import BertConfig
@@ -63,14 +64,15 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Embeddings, layers and pooler of a BERT."""
+    """Embeddings, layers and pooler of a BERT; without a pooler where nothing needs one."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
-        self.pooler = nn.Linear(config.hidden_size, config.hidden_size)
+        width = config.hidden_size
+        self.pooler = nn.Linear(width, width) if pooler else None
 
     def forward(self, batch: PackedBatch) -> Tensor:
         """[T, hidden] the last layer's vectors.
@@ -78,14 +80,26 @@ class Encoder(nn.Module):
         Raises:
             InputError: a sequence is longer than the model's positions, or an id unknown to it.
         """
-        c = self.config
-        batch.check(c.vocab_size, c.max_position_embeddings, c.type_vocab_size)
-        x: Tensor = self.embeddings(batch)
+        x: Tensor = self._embed(batch)
         for layer in self.layers:
             x = layer(x, batch)
         return x
 
+    def every_layer(self, batch: PackedBatch) -> list[Tensor]:
+        """Layers + 1 times [T, hidden]: the embeddings, then the output of each layer."""
+        states = [self._embed(batch)]
+        for layer in self.layers:
+            states.append(layer(states[-1], batch))
+        return states
+
+    def _embed(self, batch: PackedBatch) -> Tensor:
+        c = self.config
+        batch.check(c.vocab_size, c.max_position_embeddings, c.type_vocab_size)
+        return self.embeddings(batch)  # type: ignore[no-any-return]
+
     def pool(self, hidden: Tensor, batch: PackedBatch) -> Tensor:
         """[T, hidden] -> [B, hidden]: tanh of a dense layer on each sequence's first token."""
+        if self.pooler is None:
+            raise ModelError("this model has no pooler", mend="use the mean of the tokens")
         first = hidden.index_select(0, batch.offsets[:-1])
         return torch.tanh(self.pooler(first))

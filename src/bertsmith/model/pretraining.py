@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from bertsmith.model.config import BertConfig
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.heads import MaskedLMHead, NextSentenceHead
+from bertsmith.model.initialise import initialise
 from bertsmith.model.packed import PackedBatch
 
 
 class BertForPreTraining(nn.Module):
     """The model of Devlin et al. 2018, section 3.1, on packed batches.
 
-    New weights come from a normal distribution cut at two standard deviations
-    (``initializer_range``), drawn from torch's global generator; biases are 0, LayerNorms 1 and 0.
+    New weights are those of :func:`~bertsmith.model.initialise.initialise`.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -24,7 +23,7 @@ class BertForPreTraining(nn.Module):
         self.encoder = Encoder(config)
         self.masked_lm = MaskedLMHead(config)
         self.next_sentence = NextSentenceHead(config)
-        self._initialise()
+        initialise(self, config.initializer_range)
 
     def forward(self, batch: PackedBatch, masked_positions: Tensor) -> tuple[Tensor, Tensor]:
         """Score the masked tokens and the sentence pairs.
@@ -47,14 +46,3 @@ class BertForPreTraining(nn.Module):
     def encode(self, batch: PackedBatch) -> Tensor:
         """[T, hidden] the vectors of the last layer."""
         return self.encoder(batch)  # type: ignore[no-any-return]
-
-    @torch.no_grad()
-    def _initialise(self) -> None:
-        deviation = self.config.initializer_range
-        for module in self.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                nn.init.trunc_normal_(
-                    module.weight, std=deviation, a=-2 * deviation, b=2 * deviation
-                )
-            if isinstance(module, nn.Linear):
-                module.bias.zero_()

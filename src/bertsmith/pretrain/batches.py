@@ -27,7 +27,7 @@ class PretrainingBatch:
         masked_labels: ``[M]`` int64, the ids that stood there.
         next_labels: ``[B]`` int64, 0 where B is the continuation of A, 1 where it is random.
         pairs: whether the next-sentence labels mean anything.
-        counts: what was cut to make the pairs (of the whole batch).
+        pair_counts: what was cut to make the pairs (of the whole batch).
     """
 
     packed: PackedBatch
@@ -35,7 +35,7 @@ class PretrainingBatch:
     masked_labels: torch.Tensor
     next_labels: torch.Tensor
     pairs: bool
-    counts: PairCounts
+    pair_counts: PairCounts
 
     @property
     def tokens(self) -> int:
@@ -49,6 +49,11 @@ class PretrainingBatch:
         if self.pairs:
             result["next_sentence"] = int(self.next_labels.numel())
         return result
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was cut to make the pairs, by name."""
+        return self.pair_counts.as_dict()
 
     def micro_batches(self, most_tokens: int) -> Iterator[PretrainingBatch]:
         """The batch in pieces of whole sequences, each of at most ``most_tokens`` tokens.
@@ -75,7 +80,7 @@ class PretrainingBatch:
             self.masked_labels[low:high],
             self.next_labels[start:stop],
             self.pairs,
-            self.counts,
+            self.pair_counts,
         )
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from bertsmith.checkpoints.directory import save_model
-from bertsmith.common.console import Bar, note, warn
+from bertsmith.common.console import note, warn
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.config import preset
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
-from bertsmith.pretrain.clock import Clock
 from bertsmith.pretrain.evaluation import HeldOut, pairs_possible
-from bertsmith.pretrain.folder import RunFolder
 from bertsmith.pretrain.memory import choose_micro_tokens
 from bertsmith.pretrain.objective import pretraining_sums
 from bertsmith.pretrain.settings import PretrainSettings
@@ -26,11 +22,13 @@ from bertsmith.pretrain.speed import SpeedMeter
 from bertsmith.pretrain.summary import summarise
 from bertsmith.reports.html import write_report
 from bertsmith.text.tokenizer import Tokenizer
-from bertsmith.train.interrupt import Interrupt
+from bertsmith.train.clock import Clock
+from bertsmith.train.folder import RunFolder, Source
 from bertsmith.train.log import MetricsLog
-from bertsmith.train.loop import Step, Trainer, ahead
+from bertsmith.train.loop import Trainer
 from bertsmith.train.optimizers import build_optimizer
-from bertsmith.train.schedule import Budget, linear_with_warmup
+from bertsmith.train.schedule import Budget
+from bertsmith.train.session import Session, restore
 
 _EVALUATIONS_A_RUN = 20
 
@@ -50,7 +48,13 @@ def pretrain(
         BertsmithError: settings, corpus or run folder do not fit; or the loss became not finite.
     """
     corpus = Corpus.open(corpus_folder, "train")
-    folder = RunFolder.open(out, settings, corpus, resume is not None)
+    folder = RunFolder.open(
+        out,
+        settings,
+        {"corpus": Source(str(corpus.folder), corpus.digest)},
+        keep=settings.keep_checkpoints,
+        resume=resume is not None,
+    )
     finished = folder.finished_summary()
     if finished is not None:
         note(f"{out} holds the finished run of these settings; nothing is left to do")
@@ -93,7 +97,7 @@ class _Run:
         self.held_out = self._held_out()
 
     def go(self, resume: str | None) -> dict[str, Any]:
-        self._restore(resume)
+        self.clock = restore(self.folder, self.model, self.optimizer, resume)
         log = MetricsLog(self.folder.path, self.clock.step)
         try:
             self._train(log)
@@ -112,82 +116,33 @@ class _Run:
         return summary
 
     def _train(self, log: MetricsLog) -> None:
+        settings = self.settings
         trainer: Trainer[PretrainingBatch] = Trainer(
             self.model,
             pretraining_sums,
             self.optimizer,
-            self.settings.seed,
+            settings.seed,
             self.micro_tokens,
-            self.settings.max_gradient_norm,
+            settings.max_gradient_norm,
             self.autocast,
-            self.clock.empty_batches,
         )
-        self.model.train()
-        total, done = self._extent()
-        meter = SpeedMeter(self.config, self.device, self.autocast)
-        with (
-            Interrupt() as interrupt,
-            Bar("pre-training", total, done) as bar,
-        ):
-            end = 0.0
-            for length, share in zip(
-                self.settings.lengths, self.settings.length_shares, strict=True
-            ):
-                end += share
-                batches = self._batches(self.corpus, length)
-                if not self._past(end):
-                    for number, batch in ahead(batches.batch, self.clock.step, sys.maxsize):
-                        self._step(trainer, number, batch, log, meter, bar)
-                        if interrupt.asked:
-                            self._checkpoint()
-                            interrupt.leave(self.folder.path, self.clock.step)
-                        if self._past(end):
-                            break
-
-    def _step(
-        self,
-        trainer: Trainer[PretrainingBatch],
-        number: int,
-        batch: PretrainingBatch,
-        log: MetricsLog,
-        meter: SpeedMeter,
-        bar: Bar,
-    ) -> None:
-        started = time.perf_counter()
-        factor = linear_with_warmup(self._rate_progress(batch), self.settings.warmup)
-        step = trainer.step(number, batch, self.settings.learning_rate * factor)
-        clock = self.clock
-        clock.step, clock.tokens = step.step, clock.tokens + step.tokens
-        clock.cut.add(batch.counts)
-        clock.empty_batches = trainer.empty_batches
-        clock.seconds += time.perf_counter() - started
-        meter.add(step, batch)
-        _, done = self._extent()
-        bar.advance(done - bar.done, meter.message(step))
-        if step.step % self.settings.log_every == 0 or step.step == 1:
-            log.write({**_record(step), "tokens": clock.tokens, **meter.take()})
-        if step.step % self._evaluation_interval() == 0 and not self._past(1.0):
-            self._evaluate(log)
-        if step.step % self.settings.checkpoint_every == 0 or self._past(1.0):
-            self._checkpoint()
-
-    def _rate_progress(self, batch: PretrainingBatch) -> float:
-        """Share of the budget for the learning rate: the middle of the step about to be made."""
-        clock = self.clock
-        middle = clock.step + 0.5, clock.tokens + batch.tokens / 2
-        return self.budget.progress(*middle, clock.seconds)
-
-    def _past(self, share: float) -> bool:
-        clock = self.clock
-        return self.budget.progress(clock.step, clock.tokens, clock.seconds) >= share - 1e-9
-
-    def _extent(self) -> tuple[float, float]:
-        settings, clock = self.settings, self.clock
-        if settings.steps:
-            return settings.steps, clock.step
-        if settings.tokens:
-            return settings.tokens, clock.tokens
-        return round(settings.minutes * 60), clock.seconds
+        session = Session(
+            "pre-training",
+            trainer,
+            self.folder,
+            log,
+            self.clock,
+            self.budget,
+            learning_rate=settings.learning_rate,
+            warmup=settings.warmup,
+            log_every=settings.log_every,
+            evaluate_every=self._evaluation_interval(),
+            checkpoint_every=settings.checkpoint_every,
+            evaluate=lambda: self._evaluate(log),
+            meter=SpeedMeter(self.config, self.device, self.autocast),
+        )
+        phases = zip(settings.length_shares, settings.lengths, strict=True)
+        session.run([(share, self._batches(self.corpus, length).batch) for share, length in phases])
 
     def _evaluation_interval(self) -> int:
         if self.settings.evaluate_every:
@@ -209,15 +164,6 @@ class _Run:
             text += f", next sentence {figures['next_sentence_accuracy']:.1%}"
         note(text)
         return figures
-
-    def _checkpoint(self) -> None:
-        self.folder.save(self.clock.step, self.model, self.optimizer, self.clock.as_dict())
-
-    def _restore(self, resume: str | None) -> None:
-        extra = self.folder.restore(self.model, self.optimizer, resume)
-        if extra is not None:
-            self.clock = Clock.from_dict(extra)
-            note(f"going on from step {self.clock.step:,}")
 
     def _batches(self, corpus: Corpus, length: int, pairs: bool | None = None) -> Batches:
         return Batches(
@@ -251,24 +197,13 @@ class _Run:
         return self.settings.next_sentence and pairs_possible(self.corpus)
 
     def _cut_warnings(self) -> list[str]:
-        cut = self.clock.cut.tokens_cut
+        cut = self.clock.counts["tokens_cut"]
         share = cut / max(1, cut + self.clock.tokens)
         return [f"{share:.1%} of the text was cut to make pairs fit"] if share > 0.2 else []
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
         warn(text)
-
-
-def _record(step: Step) -> dict[str, Any]:
-    result: dict[str, Any] = {"step": step.step, "loss": step.loss}
-    result.update({f"{name}_loss": value for name, value in step.losses.items()})
-    result.update({f"{name}_accuracy": value for name, value in step.accuracies.items()})
-    return {
-        **result,
-        "learning_rate": step.learning_rate,
-        "gradient_norm": step.gradient_norm,
-    }
 
 
 def _autocast(precision: str, device: torch.device) -> torch.dtype | None:

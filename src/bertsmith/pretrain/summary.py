@@ -9,8 +9,8 @@ from bertsmith.common.console import note, table, warn
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.blanks import held_out_blanks
-from bertsmith.pretrain.clock import Clock
 from bertsmith.pretrain.settings import PretrainSettings
+from bertsmith.train.clock import Clock
 
 # A run has learnt when it predicts the hidden tokens this much better than the best guess that
 # ignores the context: a clear margin above what chance and noise give.
@@ -48,7 +48,7 @@ def summarise(
         "baselines": baselines,
         "steps": clock.step,
         "tokens": clock.tokens,
-        "epochs": round((clock.tokens + clock.cut.tokens_cut) / max(1, corpus.tokens), 3),
+        "epochs": round((clock.tokens + clock.counts["tokens_cut"]) / max(1, corpus.tokens), 3),
         "seconds": round(clock.seconds, 1),
         "model": {
             "preset": settings.preset,
@@ -58,7 +58,7 @@ def summarise(
             "vocab_size": config.vocab_size,
         },
         "corpus": {"folder": str(corpus.folder), **corpus.manifest.totals("train")},
-        "counts": {**clock.cut.as_dict(), "empty_batches": clock.empty_batches},
+        "counts": {**clock.counts, "empty_batches": clock.empty_batches},
         "blanks": held_out_blanks(model, corpus),
         "warnings": [*corpus.manifest.warnings, *warnings],
     }

@@ -32,6 +32,10 @@ class Batch(Protocol):
     def targets(self) -> Mapping[str, int]:
         """Number of targets of each loss, over the whole batch."""
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was cut or changed to make the batch, by name."""
+
     def micro_batches(self, most_tokens: int) -> Iterator[Any]:
         """The batch in pieces."""
 

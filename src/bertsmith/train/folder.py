@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -11,14 +13,20 @@ from typing import IO, Any
 import torch
 
 from bertsmith.common.console import warn
-from bertsmith.common.errors import CheckpointError, CorpusError, SettingsError
+from bertsmith.common.errors import CheckpointError, InputError, SettingsError
 from bertsmith.common.files import write_json, write_text
-from bertsmith.common.settings import read_recipe, to_mapping, to_toml
-from bertsmith.corpus.corpus import Corpus
-from bertsmith.pretrain.settings import PretrainSettings
+from bertsmith.common.settings import DataclassType, read_recipe, to_mapping, to_toml
 from bertsmith.train.state import latest_state, load_state, save_state
 
 _CONFIG, _RECORD, _SUMMARY = "config.toml", "run.json", "summary.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that a run is made from: a corpus, a model, data."""
+
+    place: str
+    digest: str
 
 
 class RunFolder:
@@ -26,7 +34,7 @@ class RunFolder:
 
     Attributes:
         path: the folder.
-        record: what ``run.json`` holds beside the settings: corpus, versions, micro-batch.
+        record: what ``run.json`` holds beside the settings: sources, versions, micro-batch.
     """
 
     def __init__(self, path: Path, record: dict[str, Any], keep: int, lock: IO[str]) -> None:
@@ -35,14 +43,27 @@ class RunFolder:
 
     @classmethod
     def open(
-        cls, path: Path, settings: PretrainSettings, corpus: Corpus, resume: bool
+        cls,
+        path: Path,
+        settings: DataclassType,
+        sources: Mapping[str, Source],
+        *,
+        keep: int,
+        resume: bool = False,
     ) -> RunFolder:
         """Make the folder, or check that the run in it is the one that is asked for.
+
+        Args:
+            path: the folder.
+            settings: the settings in force.
+            sources: by name, what the run is made from.
+            keep: checkpoints to keep.
+            resume: whether there has to be a run.
 
         Raises:
             SettingsError: the folder holds something else, or a run with other settings, or is
                 written to by another process, or there is nothing to resume.
-            CorpusError: the corpus is not the one that the run began with.
+            InputError: a source is not the one that the run began with.
         """
         if path.exists() and not path.is_dir():
             raise SettingsError("the run folder is a file", file=path, mend="give another --out")
@@ -50,21 +71,17 @@ class RunFolder:
             _check_empty(path, resume)
             path.mkdir(parents=True, exist_ok=True)
         lock = _lock(path)
+        record: dict[str, Any] = {}
         if (path / _CONFIG).exists():
             _check_same(path, settings)
             record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
-            if record and record["corpus_digest"] != corpus.digest:
-                raise CorpusError(
-                    "the corpus is not the one that this run began with",
-                    file=path,
-                    mend=f"the run began with {record['corpus']}; use that, or another --out",
-                )
+            _check_sources(path, record, sources)
         else:
-            record = {}
             write_text(path / _CONFIG, to_toml(settings, "Settings of this run; itself a recipe."))
-        folder = cls(path, record, settings.keep_checkpoints, lock)
-        folder.remember("corpus", str(corpus.folder))
-        folder.remember("corpus_digest", corpus.digest)
+        folder = cls(path, record, keep, lock)
+        for name, source in sources.items():
+            folder.remember(name, source.place)
+            folder.remember(f"{name}_digest", source.digest)
         folder.remember("bertsmith", version("bertsmith"))
         folder.remember("torch", torch.__version__)
         return folder
@@ -128,8 +145,19 @@ def _check_empty(path: Path, resume: bool) -> None:
         )
 
 
-def _check_same(path: Path, settings: PretrainSettings) -> None:
-    before = PretrainSettings(**read_recipe(PretrainSettings, path / _CONFIG))
+def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Source]) -> None:
+    for name, source in sources.items():
+        if record.get(f"{name}_digest", source.digest) != source.digest:
+            raise InputError(
+                f"the {name} is not the one that this run began with",
+                file=path,
+                mend=f"the run began with {record[name]} as it was; use that, or another --out",
+            )
+
+
+def _check_same(path: Path, settings: DataclassType) -> None:
+    kind = type(settings)
+    before = kind(**read_recipe(kind, path / _CONFIG))
     was, now = to_mapping(before), to_mapping(settings)
     other = [f"{key} was {was[key]} and is {now[key]}" for key in now if was[key] != now[key]]
     if other:

@@ -1,0 +1,82 @@
+"""The classes of transformers that our models are, by name: what ``config.json`` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bertsmith.checkpoints.names import Table, pretraining_table, task_table
+from bertsmith.common.errors import ModelError
+from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.model.task import POOLED, BertForTask, Head, Kind
+
+Model = BertForPreTraining | BertForTask
+
+_PRETRAINING = "BertForPreTraining"
+_SEQUENCE = "BertForSequenceClassification"
+# Kind of head -> class, and the problem_type that tells the three uses of one class apart.
+_CLASSES: dict[Kind, tuple[str, str]] = {
+    "classes": (_SEQUENCE, "single_label_classification"),
+    "labels": (_SEQUENCE, "multi_label_classification"),
+    "value": (_SEQUENCE, "regression"),
+    "tokens": ("BertForTokenClassification", ""),
+    "span": ("BertForQuestionAnswering", ""),
+    "choice": ("BertForMultipleChoice", ""),
+}
+
+
+def table_of(model: Model) -> Table:
+    """The names of a model's parameters."""
+    layers = model.config.num_hidden_layers
+    if isinstance(model, BertForPreTraining):
+        return pretraining_table(layers)
+    layer = "qa_outputs" if model.spec.kind == "span" else "classifier"
+    return task_table(layers, model.spec.kind in POOLED, layer)
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """The keys of ``config.json`` that name the architecture and the labels."""
+    if isinstance(model, BertForPreTraining):
+        return {"architectures": [_PRETRAINING]}
+    name, problem = _CLASSES[model.spec.kind]
+    labels = model.spec.labels or (("LABEL_0",) if model.spec.kind == "value" else ())
+    result: dict[str, Any] = {"architectures": [name]}
+    if problem:
+        result["problem_type"] = problem
+    if labels:
+        result["id2label"] = {str(number): label for number, label in enumerate(labels)}
+        result["label2id"] = {label: number for number, label in enumerate(labels)}
+    return result
+
+
+def head_of(config: Mapping[str, Any], file: Path) -> Head:
+    """The head that a ``config.json`` describes, ours or another program's.
+
+    Raises:
+        ModelError: it describes no model with a task's head, or its labels have gaps.
+    """
+    names = config.get("architectures") or [""]
+    kinds = [kind for kind, (name, _) in _CLASSES.items() if name == names[0]]
+    if not kinds:
+        raise ModelError(
+            "the model has no head of a task", file=file, value=names[0] or None,
+            mend="give a fine-tuned model: bertsmith finetune makes one",
+        )  # fmt: skip
+    problem = config.get("problem_type")
+    fitting = [kind for kind in kinds if problem and _CLASSES[kind][1] == problem]
+    labels = _labels(config, file)
+    if kinds[0] == "classes" and not fitting and len(labels) == 1:
+        fitting = ["value"]  # as transformers reads a single output
+    kind = (fitting or kinds)[0]
+    return Head(kind, labels if kind in ("classes", "labels", "tokens") else ())
+
+
+def _labels(config: Mapping[str, Any], file: Path) -> tuple[str, ...]:
+    words = config.get("id2label")
+    if words is None:  # what transformers takes where nothing is said
+        return tuple(f"LABEL_{number}" for number in range(int(config.get("num_labels", 2))))
+    try:
+        return tuple(str(words[str(number)]) for number in range(len(words)))
+    except (KeyError, TypeError):
+        raise ModelError("id2label does not count from 0", file=file, value=words) from None
