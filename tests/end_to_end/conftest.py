@@ -22,7 +22,7 @@ def sentences(documents: int, seed: int = 0) -> str:
     for _ in range(documents):
         subject, verb = rng.choice(list(subjects.items()))
         lines = [
-            f"the {subject} {verb} in the {rng.choice(places)} near the {rng.choice(places)} ."
+            f"a {subject} {verb} in {rng.choice(places)} near {rng.choice(places)} on most days ."
             for _ in range(rng.randint(4, 9))
         ]
         blocks.append("\n".join(lines))

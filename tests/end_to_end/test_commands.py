@@ -55,7 +55,7 @@ def test_blanks_are_those_of_transformers(run: Path, bertsmith) -> None:
     transformers = pytest.importorskip("transformers")
     import torch
 
-    text = "the cat [MASK] in the garden near the [MASK] ."
+    text = "a cat [MASK] in garden near [MASK] on most days ."
     done = bertsmith("fill", run / "model", text, "--json")
     ours = json.loads(done.stdout)
     tokenizer = transformers.AutoTokenizer.from_pretrained(run / "model")
@@ -74,10 +74,12 @@ def test_blanks_are_those_of_transformers(run: Path, bertsmith) -> None:
 
 
 def test_blanks_of_a_file(run: Path, bertsmith, tmp_path) -> None:
-    (tmp_path / "lines.txt").write_text("the dog [MASK] .\nthe [MASK] sings .\n")
+    place = "in barn near garden on most days ."
+    text = f"a dog [MASK] {place}\na [MASK] sings {place}\n"
+    (tmp_path / "lines.txt").write_text(text)
     done = bertsmith("fill", run / "model", "--file", tmp_path / "lines.txt", "--top", 2)
     first, answers, second, _ = done.stdout.splitlines()
-    assert (first, second) == ("the dog [MASK] .", "the [MASK] sings .")
+    assert (first, second) == tuple(text.split("\n")[:2])
     assert answers.split()[0] == "barks"
     assert answers.count("%") == 2
     piped = bertsmith("fill", run / "model", "--file", "-", "--json", input="the [MASK] moos .")

@@ -21,7 +21,9 @@ def pair_of_models(config: BertConfig) -> tuple[BertForPreTraining, transformers
         for weight in theirs.parameters():  # no bias is 0 and no LayerNorm 1: all must matter
             weight.add_(0.05 * torch.randn_like(weight))
     ours = BertForPreTraining(config).eval()
-    ours.load_state_dict(from_hugging_face(theirs.state_dict(), pretraining_table(config.num_hidden_layers)))
+    ours.load_state_dict(
+        from_hugging_face(theirs.state_dict(), pretraining_table(config.num_hidden_layers))
+    )
     return ours, theirs
 
 

@@ -18,14 +18,19 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the result to stdout as JSON")
 
 
-def add_settings(parser: argparse.ArgumentParser, kind: type[DataclassType]) -> None:
-    """``--recipe``, ``--json`` and one flag a setting."""
+def add_recipe(parser: argparse.ArgumentParser) -> None:
+    """``--recipe``."""
     parser.add_argument(
         "--recipe",
         metavar="FILE",
         help="settings from a TOML file or by name "
         f"({', '.join(sorted(path.stem for path in RECIPES.glob('*.toml')))}); flags override it",
     )
+
+
+def add_settings(parser: argparse.ArgumentParser, kind: type[DataclassType]) -> None:
+    """``--recipe``, ``--json`` and one flag a setting."""
+    add_recipe(parser)
     add_json(parser)
     add_flags(parser, kind)
 

@@ -18,6 +18,8 @@ VERBS = {
     "quickstart": "the whole job, on the documentation inside the installed Python or on PATH",
     "corpus": "raw text -> vocabulary and memory-mapped corpus, with a held-out part",
     "pretrain": "corpus -> pre-trained BERT, with a record of how it went",
+    "finetune": "pre-trained BERT + a task's data -> fine-tuned model, scores, output files",
+    "evaluate": "scores and output files of a fine-tuned model",
     "fill": "the most likely words for each [MASK]",
     "report": "one self-contained HTML file about a run",
 }

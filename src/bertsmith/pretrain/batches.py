@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from bertsmith.common.randomness import BATCH, stream
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.packed import PackedBatch
 from bertsmith.pretrain.masking import Masking, Vocabulary, choose, hide
 from bertsmith.pretrain.pairs import Pair, PairCounts, PairMaker
-from bertsmith.pretrain.randomness import BATCH, stream
 from bertsmith.pretrain.tiles import SPECIALS, Tiling
 from bertsmith.text.tokenizer import Tokenizer
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bertsmith.common.randomness import EVALUATION, stream
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.fill import fill_ids
-from bertsmith.pretrain.randomness import EVALUATION, stream
 from bertsmith.text.tokenizer import Tokenizer
 
 _COUNT, _GUESSES = 8, 3

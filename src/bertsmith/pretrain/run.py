@@ -15,20 +15,22 @@ from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
 from bertsmith.pretrain.evaluation import HeldOut, pairs_possible
-from bertsmith.pretrain.memory import choose_micro_tokens
 from bertsmith.pretrain.objective import pretraining_sums
 from bertsmith.pretrain.settings import PretrainSettings
-from bertsmith.pretrain.speed import SpeedMeter
 from bertsmith.pretrain.summary import summarise
 from bertsmith.reports.html import write_report
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.clock import Clock
+from bertsmith.train.device import autocast_type, find_device
 from bertsmith.train.folder import RunFolder, Source
 from bertsmith.train.log import MetricsLog
 from bertsmith.train.loop import Trainer
+from bertsmith.train.memory import choose_micro_tokens
 from bertsmith.train.optimizers import build_optimizer
+from bertsmith.train.peak import pretraining_flops
 from bertsmith.train.schedule import Budget
 from bertsmith.train.session import Session, restore
+from bertsmith.train.speed import SpeedMeter
 
 _EVALUATIONS_A_RUN = 20
 
@@ -67,8 +69,8 @@ class _Run:
         self.folder, self.settings = folder, settings
         self.corpus = corpus
         self.tokenizer: Tokenizer = corpus.tokenizer()
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.autocast = _autocast(settings.precision, self.device)
+        self.device = find_device()
+        self.autocast = autocast_type(settings.precision, self.device)
         self.warnings: list[str] = []
         self.pairs = self._decide_pairs()
         torch.manual_seed(settings.seed)
@@ -138,11 +140,22 @@ class _Run:
             log_every=settings.log_every,
             evaluate_every=self._evaluation_interval(),
             checkpoint_every=settings.checkpoint_every,
-            evaluate=lambda: self._evaluate(log),
-            meter=SpeedMeter(self.config, self.device, self.autocast),
+            evaluate=lambda: self._evaluate_and_go_on(log),
+            meter=SpeedMeter(self._flops, self.device, self.autocast),
         )
         phases = zip(settings.length_shares, settings.lengths, strict=True)
         session.run([(share, self._batches(self.corpus, length).batch) for share, length in phases])
+
+    def _flops(self, batch: PretrainingBatch) -> float:
+        config = self.config
+        return pretraining_flops(
+            layers=config.num_hidden_layers,
+            hidden=config.hidden_size,
+            intermediate=config.intermediate_size,
+            vocabulary=config.vocab_size,
+            lengths=batch.packed.lengths.tolist(),
+            masked=batch.targets["masked_lm"],
+        )
 
     def _evaluation_interval(self) -> int:
         if self.settings.evaluate_every:
@@ -150,6 +163,10 @@ class _Run:
         if self.settings.steps:
             return max(1, self.settings.steps // _EVALUATIONS_A_RUN)
         return self.settings.checkpoint_every
+
+    def _evaluate_and_go_on(self, log: MetricsLog) -> bool:
+        self._evaluate(log)
+        return False
 
     def _evaluate(self, log: MetricsLog) -> dict[str, float] | None:
         if self.held_out is None:
@@ -205,10 +222,3 @@ class _Run:
         self.warnings.append(text)
         warn(text)
 
-
-def _autocast(precision: str, device: torch.device) -> torch.dtype | None:
-    if precision == "bfloat16":
-        return torch.bfloat16
-    if precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported():
-        return torch.bfloat16
-    return None

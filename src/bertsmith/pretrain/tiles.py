@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bertsmith.common.randomness import TILES, permute, stream
 from bertsmith.corpus.corpus import Corpus
-from bertsmith.pretrain.randomness import TILES, permute, stream
 
 # Tiles are drawn in stretches of this many, so that a long document need not be drawn as a whole.
 STRETCH = 16

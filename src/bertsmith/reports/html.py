@@ -9,6 +9,7 @@ from typing import Any
 
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_text
+from bertsmith.reports import finetuning
 from bertsmith.reports.markup import page, section
 from bertsmith.reports.sections import blanks, curves, details, headline, verdict, warnings
 from bertsmith.train.log import METRICS, read_metrics
@@ -37,8 +38,13 @@ def write_report(run: Path) -> Path:
         verdict(summary),
         warnings(summary),
         headline(summary, records),
+        finetuning.scores(summary),
+        finetuning.runs(summary),
         curves(summary, records),
+        finetuning.confusion(summary),
+        finetuning.mistakes(summary),
         blanks(summary),
+        finetuning.data(summary),
         *details(summary),
         section("Settings", f"<pre>{escape(config)}</pre>"),
     ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
+from bertsmith.reports import finetuning
 from bertsmith.reports.curves import Chart, draw, series
 from bertsmith.reports.markup import facts, paragraph, section, table
+from bertsmith.reports.values import is_list, is_number, mapping
 
 # What a figure of the held-out part is called, which baseline stands beside it, how it is written.
 _FIGURES = {
@@ -24,6 +26,7 @@ _BASELINES = {
 _OWN_SECTION = ("model", "corpus", "counts")
 _SHOWN = (
     "task", "verdict", "learned", "warnings", "held_out", "baselines", "blanks", *_OWN_SECTION,
+    *finetuning.SHOWN,
 )  # fmt: skip
 
 
@@ -36,7 +39,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
 def warnings(summary: Mapping[str, Any]) -> str:
     """What the run had to warn of."""
     texts = summary.get("warnings")
-    return "\n".join(paragraph(text, "warning") for text in texts) if _is_list(texts) else ""
+    return "\n".join(paragraph(text, "warning") for text in texts) if is_list(texts) else ""
 
 
 def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
@@ -48,12 +51,12 @@ def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -
         figures = evaluations[-1]["held_out"]
     if not isinstance(figures, dict):
         return ""
-    baselines = _mapping(summary, "baselines")
+    baselines = mapping(summary, "baselines")
     rows: list[tuple[str, str, str]] = []
     for key, (text, base, form) in _FIGURES.items():
-        if _is_number(figures.get(key)):
+        if is_number(figures.get(key)):
             beside = baselines.get(base)
-            known = f"{form.format(beside)}  ({_BASELINES[base]})" if _is_number(beside) else ""
+            known = f"{form.format(beside)}  ({_BASELINES[base]})" if is_number(beside) else ""
             rows.append((text, form.format(figures[key]), known))
     others = {key: value for key, value in figures.items() if key not in _FIGURES}
     return section(heading, table(("figure", "model", "baseline"), rows) + facts(others))
@@ -61,7 +64,11 @@ def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -
 
 def curves(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
     """All charts that have points."""
-    charts = [*_task_charts(_mapping(summary, "baselines"), records), *_run_charts(records)]
+    charts = [
+        *_task_charts(mapping(summary, "baselines"), records),
+        *finetuning.charts(summary, records, tuple(_FIGURES)),
+        *_run_charts(records),
+    ]
     drawn = "\n".join(filter(None, map(draw, charts)))
     body = f'<div class="charts">\n{drawn}\n</div>' if drawn else "<p>No step is logged yet.</p>"
     return section("Curves", body)
@@ -78,10 +85,8 @@ def _task_charts(baselines: Mapping[str, Any], records: Sequence[Mapping[str, An
             }
             base = _FIGURES[key][1]
             level = baselines.get(base)
-            dashed = {_BASELINES[base]: float(level)} if _is_number(level) else {}
+            dashed = {_BASELINES[base]: float(level)} if is_number(level) else {}
             charts.append(Chart(f"{title} {figure}", unit, lines, dashed))
-    if not any(chart.lines["training"] for chart in charts):
-        charts.append(Chart("Loss", "nats", {"training": series(records, "loss")}))
     return charts
 
 
@@ -101,33 +106,20 @@ def blanks(summary: Mapping[str, Any]) -> str:
     found = summary.get("blanks")
     rows = [
         (str(blank.get("text", "")), str(blank.get("answer", "")), _guesses(blank.get("guesses")))
-        for blank in (found if _is_list(found) else [])
+        for blank in (found if is_list(found) else [])
         if isinstance(blank, dict)
     ]
     return section("Blanks in held-out sentences", table(("sentence", "was", "guesses"), rows))
 
 
 def _guesses(guesses: object) -> str:
-    pairs = [guess for guess in guesses if _is_list(guess)] if _is_list(guesses) else []
-    shown = [pair for pair in pairs if len(pair) == 2 and _is_number(pair[1])]
+    pairs = [guess for guess in guesses if is_list(guess)] if is_list(guesses) else []
+    shown = [pair for pair in pairs if len(pair) == 2 and is_number(pair[1])]
     return ", ".join(f"{word} ({share:.0%})" for word, share in shown)
 
 
 def details(summary: Mapping[str, Any]) -> list[str]:
     """Model, corpus, counts, and whatever else the summary holds."""
-    parts = [section(name.capitalize(), facts(_mapping(summary, name))) for name in _OWN_SECTION]
+    parts = [section(name.capitalize(), facts(mapping(summary, name))) for name in _OWN_SECTION]
     rest = {key: value for key, value in summary.items() if key not in _SHOWN}
     return [*parts, section("Run", facts(rest))]
-
-
-def _mapping(summary: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = summary.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_list(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)

@@ -123,14 +123,14 @@ class Trainer(Generic[B]):
             norm = float(clip_gradients(self.model.parameters(), self.max_gradient_norm))
         _check_finite(number, means, norm, learning_rate)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
+            group["lr"] = learning_rate * group.get("rate_scale", 1.0)
         if targets:
             self.optimizer.step()
         return Step(
             number + 1,
             batch.tokens,
             means,
-            {name: correct[name] / targets[name] for name in targets},
+            {name: correct[name] / targets[name] for name in targets if name in correct},
             norm,
             learning_rate,
             time.perf_counter() - started,

@@ -22,8 +22,9 @@ def build_optimizer(
     weight_decay: float = 0.01,
     betas: tuple[float, float] = (0.9, 0.999),
     eps: float = 1e-6,
+    rate_scale: Callable[[str], float] = lambda _: 1.0,
 ) -> torch.optim.Optimizer:
-    """The optimizer called ``name`` over two groups: with weight decay and without.
+    """The optimizer called ``name`` over groups with and without weight decay.
 
     Args:
         name: one of :data:`OPTIMIZERS`.
@@ -32,6 +33,7 @@ def build_optimizer(
         weight_decay: decoupled decay of the parameters that :func:`takes_decay` picks.
         betas: decay of the two moments.
         eps: added to the root of the second moment, 1e-6 as in the 2018 ``optimization.py``.
+        rate_scale: what the learning rate is multiplied by, for the parameter of a name.
 
     Raises:
         SettingsError: there is no optimizer of that name.
@@ -40,20 +42,28 @@ def build_optimizer(
         close = nearest(name, OPTIMIZERS)
         mend = f"did you mean {close!r}?" if close else "choices: " + ", ".join(OPTIMIZERS)
         raise SettingsError("no optimizer of that name", value=name, mend=mend)
-    decayed: list[Parameter] = []
-    plain: list[Parameter] = []
+    by_kind: dict[tuple[bool, float], list[Parameter]] = {}
     for its_name, weights in named_parameters:
         if weights.requires_grad:
-            (decayed if takes_decay(its_name, weights) else plain).append(weights)
-    groups: list[dict[str, Any]] = []
-    if decayed:
-        groups.append({"params": decayed, "weight_decay": weight_decay, "trust_ratio": True})
-    if plain:
-        groups.append({"params": plain, "weight_decay": 0.0, "trust_ratio": False})
+            kind = takes_decay(its_name, weights), rate_scale(its_name)
+            by_kind.setdefault(kind, []).append(weights)
+    groups: list[dict[str, Any]] = [
+        {
+            "params": weights,
+            "weight_decay": weight_decay if decays else 0.0,
+            "trust_ratio": decays,
+            "rate_scale": scale,
+        }
+        for (decays, scale), weights in sorted(by_kind.items(), key=_first, reverse=True)
+    ]
     if name == "adamw":
         return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, eps=eps, fused=True)
-    kind = BertAdam if name == "bert-adam" else Lamb
-    return kind(groups, learning_rate, betas, eps)
+    optimizer = BertAdam if name == "bert-adam" else Lamb
+    return optimizer(groups, learning_rate, betas, eps)
+
+
+def _first(item: tuple[tuple[bool, float], list[Parameter]]) -> tuple[bool, float]:
+    return item[0]
 
 
 def takes_decay(name: str, weights: Tensor) -> bool:

@@ -49,6 +49,25 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def encoder_flops(*, layers: int, hidden: int, intermediate: int, lengths: Sequence[int]) -> float:
+    """Floating-point operations of the matrix products of an encoder, forward.
+
+    Counted from the shapes, for the real tokens only; a product of ``m x k`` and ``k x n`` is
+    ``2 m k n`` operations. With ``H`` = hidden, ``I`` = intermediate:
+
+    - a token, in each layer: ``8 H^2`` (query, key, value, output) + ``4 H I`` (feed-forward);
+    - a sequence of ``n`` tokens, in each layer: ``4 n^2 H`` (scores, then the weighted sum).
+
+    Args:
+        layers: number of layers.
+        hidden: hidden size.
+        intermediate: size of the feed-forward layer.
+        lengths: tokens of each sequence.
+    """
+    linear = layers * (8 * hidden**2 + 4 * hidden * intermediate) * sum(lengths)
+    return float(linear + layers * 4 * hidden * sum(n * n for n in lengths))
+
+
 def pretraining_flops(
     *,
     layers: int,
@@ -58,17 +77,11 @@ def pretraining_flops(
     lengths: Sequence[int],
     masked: int,
 ) -> float:
-    """Floating-point operations of the matrix products of one pre-training step.
+    """Operations of one pre-training step, counted as in :func:`encoder_flops`.
 
-    Counted from the shapes, for the real tokens only; a product of ``m x k`` and ``k x n`` is
-    ``2 m k n`` operations. With ``H`` = hidden, ``I`` = intermediate, ``V`` = vocabulary, forward:
-
-    - a token, in each layer: ``8 H^2`` (query, key, value, output) + ``4 H I`` (feed-forward);
-    - a sequence of ``n`` tokens, in each layer: ``4 n^2 H`` (scores, then the weighted sum);
-    - a masked position: ``2 H^2 + 2 H V`` (masked-LM head);
-    - a sequence: ``2 H^2 + 4 H`` (pooler, next-sentence head).
-
-    The backward pass has two products for each forward one, hence three times the sum.
+    With ``V`` = vocabulary, beside the encoder: a masked position ``2 H^2 + 2 H V`` (masked-LM
+    head), a sequence ``2 H^2 + 4 H`` (pooler, next-sentence head). The backward pass has two
+    products for each forward one, hence three times the sum.
 
     Args:
         layers: number of layers.
@@ -78,9 +91,9 @@ def pretraining_flops(
         lengths: tokens of each sequence.
         masked: positions to predict, over all sequences.
     """
-    tokens = sum(lengths)
-    linear = layers * (8 * hidden**2 + 4 * hidden * intermediate) * tokens
-    attention = layers * 4 * hidden * sum(n * n for n in lengths)
+    encoder = encoder_flops(
+        layers=layers, hidden=hidden, intermediate=intermediate, lengths=lengths
+    )
     head = (2 * hidden**2 + 2 * hidden * vocabulary) * masked
     pairs = (2 * hidden**2 + 4 * hidden) * len(lengths)
-    return 3.0 * (linear + attention + head + pairs)
+    return 3.0 * (encoder + head + pairs)

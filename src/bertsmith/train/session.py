@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 import torch
 
@@ -16,19 +16,7 @@ from bertsmith.train.interrupt import Interrupt
 from bertsmith.train.log import MetricsLog
 from bertsmith.train.loop import B, Step, Trainer, ahead
 from bertsmith.train.schedule import Budget, linear_with_warmup
-
-
-class Meter(Protocol[B]):  # type: ignore[misc]
-    """Measures how fast steps are."""
-
-    def add(self, step: Step, batch: B) -> None:
-        """Count one step."""
-
-    def take(self) -> dict[str, float]:
-        """Figures since the last call, for the log."""
-
-    def message(self, step: Step) -> str:
-        """One line for the progress bar."""
+from bertsmith.train.speed import SpeedMeter
 
 
 class Session(Generic[B]):
@@ -46,7 +34,7 @@ class Session(Generic[B]):
         log_every: steps between records.
         evaluate_every: steps between calls of ``evaluate``; the end of the run is not one.
         checkpoint_every: steps between checkpoints; the end of the run is one.
-        evaluate: what to do at intervals.
+        evaluate: what to do at intervals; says whether the run shall end early.
         meter: measures the speed.
     """
 
@@ -64,14 +52,15 @@ class Session(Generic[B]):
         log_every: int,
         evaluate_every: int,
         checkpoint_every: int,
-        evaluate: Callable[[], object],
-        meter: Meter[B],
+        evaluate: Callable[[], bool],
+        meter: SpeedMeter[B],
     ) -> None:
         self.name, self.trainer, self.folder, self.log = name, trainer, folder, log
         self.clock, self.budget, self.meter = clock, budget, meter
         self._peak, self._warmup = learning_rate, warmup
         self._log_every, self._evaluate_every = log_every, evaluate_every
         self._checkpoint_every, self._evaluate = checkpoint_every, evaluate
+        self._ended = False
         trainer.empty_batches = clock.empty_batches
 
     def run(self, phases: list[tuple[float, Callable[[int], B]]]) -> None:
@@ -116,7 +105,7 @@ class Session(Generic[B]):
         if step.step % self._log_every == 0 or step.step == 1:
             self.log.write({**_record(step), "tokens": clock.tokens, **self.meter.take()})
         if step.step % self._evaluate_every == 0 and not self._past(1.0):
-            self._evaluate()
+            self._ended = self._evaluate()
         if step.step % self._checkpoint_every == 0 or self._past(1.0):
             self.checkpoint()
 
@@ -128,7 +117,8 @@ class Session(Generic[B]):
 
     def _past(self, share: float) -> bool:
         clock = self.clock
-        return self.budget.progress(clock.step, clock.tokens, clock.seconds) >= share - 1e-9
+        done = self.budget.progress(clock.step, clock.tokens, clock.seconds)
+        return self._ended or done >= share - 1e-9
 
     def _extent(self) -> tuple[float, float]:
         budget, clock = self.budget, self.clock

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 # One number a purpose, so that streams for different purposes never coincide.
-TILES, BATCH, ORDER, EVALUATION = range(1, 5)
+TILES, BATCH, ORDER, EVALUATION, BOOTSTRAP, SPLIT = range(1, 7)
 _ROUNDS = 6
 
 

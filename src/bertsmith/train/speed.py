@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic
+
 import torch
 
-from bertsmith.model.config import BertConfig
-from bertsmith.pretrain.batches import PretrainingBatch
-from bertsmith.train.loop import Step
-from bertsmith.train.peak import matmul_peak, pretraining_flops
+from bertsmith.train.loop import B, Step
+from bertsmith.train.peak import matmul_peak
+
+_SHORT = {"masked_lm": "mlm", "next_sentence": "nsp", "task": "loss"}  # for the progress bar
 
 
-class SpeedMeter:
+class SpeedMeter(Generic[B]):
     """Adds up steps and tells how fast they were.
 
     The peak is measured once, when the meter is made.
+
+    Args:
+        flops: the floating-point operations that a step on a batch needs.
+        device: where the steps are made.
+        precision: of the matrix products, None for float32.
     """
 
     def __init__(
-        self, config: BertConfig, device: torch.device, precision: torch.dtype | None
+        self, flops: Callable[[B], float], device: torch.device, precision: torch.dtype | None
     ) -> None:
-        self._config = config
+        self._count = flops
         self._peak = matmul_peak(device, precision or torch.float32)
         self._tokens, self._flops, self._seconds = 0, 0.0, 0.0
 
-    def add(self, step: Step, batch: PretrainingBatch) -> None:
+    def add(self, step: Step, batch: B) -> None:
         """Count one step."""
         self._tokens += step.tokens
         self._seconds += step.seconds
-        config = self._config
-        self._flops += pretraining_flops(
-            layers=config.num_hidden_layers,
-            hidden=config.hidden_size,
-            intermediate=config.intermediate_size,
-            vocabulary=config.vocab_size,
-            lengths=batch.packed.lengths.tolist(),
-            masked=batch.targets["masked_lm"],
-        )
+        self._flops += self._count(batch)
 
     def take(self) -> dict[str, float]:
         """Figures since the last call, for the log."""
@@ -51,9 +51,9 @@ class SpeedMeter:
     def message(self, step: Step) -> str:
         """One line for the progress bar."""
         parts = []
-        for name, short in (("masked_lm", "mlm"), ("next_sentence", "nsp")):
-            if name in step.losses:
-                parts.append(f"{short} {step.losses[name]:.3f} {step.accuracies.get(name, 0):.0%}")
+        for name, loss in step.losses.items():
+            share = f" {step.accuracies[name]:.0%}" if name in step.accuracies else ""
+            parts.append(f"{_SHORT.get(name, name)} {loss:.3f}{share}")
         if self._seconds:
             parts.append(f"{self._tokens / self._seconds:,.0f} tok/s")
             parts.append(f"{self._flops / self._seconds / self._peak:.0%} of peak")

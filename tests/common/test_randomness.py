@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bertsmith.pretrain.randomness import BATCH, TILES, permute, stream
+from bertsmith.common.randomness import BATCH, TILES, permute, stream
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 1000, 4097])

@@ -1,0 +1,77 @@
+"""A pre-trained encoder and a task's data -> fine-tuned model, scores, official output files.
+
+  bertsmith finetune cola --model run/model --data glue/CoLA --out cola
+  bertsmith finetune classify --model run/model --data reviews.csv --label-column stars --out stars
+  bertsmith finetune glue --model run/model --data glue/ --out glue_runs
+
+MODEL is any BERT in the common layout (config.json, model.safetensors, tokenizer), DATA a file or a
+folder with training, dev and test files. An interrupted command goes on when it is run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from bertsmith.cli import common
+from bertsmith.common.settings import add_flags
+from bertsmith.finetune.settings import FinetuneSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``bertsmith finetune``."""
+    from bertsmith.tasks.registry import descriptions
+
+    lines = [f"  {name}: {text}" for name, text in descriptions().items()]
+    parser.epilog = "\n".join(["tasks:", *lines, "  glue: all GLUE tasks found in a folder"])
+    parser.add_argument("task", metavar="TASK", help="see below")
+    parser.add_argument("--model", required=True, type=Path, metavar="DIR", help="model directory")
+    parser.add_argument("--data", required=True, type=Path, metavar="PATH", help="file or folder")
+    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="latest",
+        metavar="CHECKPOINT",
+        help="go on with the run in RUN, from its latest whole checkpoint or from the one named",
+    )
+    common.add_recipe(parser)
+    common.add_json(parser)
+    names = [field.name for field in dataclasses.fields(FinetuneSettings) if field.name != "task"]
+    add_flags(parser, FinetuneSettings, names)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fine-tune and show the result."""
+    from bertsmith.common.console import emit
+
+    settings = common.settings(arguments, FinetuneSettings)
+    summary = (_glue if settings.task == "glue" else _single)(arguments, settings)
+    if arguments.json:
+        emit(summary)
+    return 0
+
+
+def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
+    from bertsmith.finetune.prepare import prepare, show_data
+    from bertsmith.finetune.repeats import finetune, show_runs
+    from bertsmith.finetune.summary import show
+    from bertsmith.tasks.registry import make_task
+
+    task = make_task(settings.task, settings)
+    prepared = prepare(task, arguments.model, arguments.data, settings.max_length)
+    show_data(prepared)
+    summary = finetune(prepared, arguments.out, settings, arguments.resume)
+    show_runs(summary)
+    show(summary, arguments.out)
+    return summary
+
+
+def _glue(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
+    from bertsmith.finetune.glue import finetune_glue, show
+
+    summary = finetune_glue(arguments.model, arguments.data, arguments.out, settings)
+    show(summary, arguments.out)
+    return summary

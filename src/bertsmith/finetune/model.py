@@ -1,0 +1,78 @@
+"""The model of a run: a pre-trained encoder, a new layer, and which weights learn at which rate."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from bertsmith.checkpoints.directory import CONFIG, load_encoder
+from bertsmith.checkpoints.weights import LoadReport
+from bertsmith.common.errors import SettingsError
+from bertsmith.finetune.settings import FinetuneSettings
+from bertsmith.model.config import BertConfig
+from bertsmith.model.task import BertForTask, Head
+from bertsmith.train.optimizers import build_optimizer
+
+_LAYER = re.compile(r"encoder\.layers\.(\d+)\.")
+
+
+def new_model(
+    folder: Path, head: Head, settings: FinetuneSettings
+) -> tuple[BertForTask, LoadReport]:
+    """The encoder of a model directory with a new layer drawn from the run's seed.
+
+    A pooler that the directory lacks is new, too; the report names it.
+
+    Raises:
+        ModelError: the directory holds no whole encoder.
+        SettingsError: more layers are to be frozen than there are.
+    """
+    config = dataclasses.replace(
+        BertConfig.from_json(folder / CONFIG),
+        hidden_dropout_prob=settings.dropout,
+        attention_probs_dropout_prob=settings.dropout,
+    )
+    if settings.freeze_layers > config.num_hidden_layers:
+        raise SettingsError(
+            f"the model has {config.num_hidden_layers} layers to freeze",
+            value=settings.freeze_layers,
+        )
+    torch.manual_seed(settings.seed)
+    model = BertForTask(config, head)
+    _, _, report = load_encoder(folder, model.encoder)
+    for name, weights in model.named_parameters():
+        depth = _depth(name, config.num_hidden_layers)
+        weights.requires_grad = settings.freeze_layers == 0 or depth > settings.freeze_layers
+    return model.train(), report
+
+
+def optimizer_of(model: BertForTask, settings: FinetuneSettings) -> torch.optim.Optimizer:
+    """The optimizer over the weights that learn, each layer at its own share of the rate."""
+    return build_optimizer(
+        {"stable": "adamw", "paper": "bert-adam"}[settings.optimizer],
+        model.named_parameters(),
+        settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        rate_scale=rate_scale(model.config.num_hidden_layers, settings.layer_decay),
+    )
+
+
+def rate_scale(layers: int, decay: float) -> Callable[[str], float]:
+    """The share of the learning rate by parameter name (layer-wise decay, arXiv 1801.06146).
+
+    1 for pooler and task layer, ``decay`` for the top layer, a power more for each layer below,
+    ``decay ** (layers + 1)`` for the embeddings.
+    """
+    return lambda name: decay ** (layers + 1 - _depth(name, layers))
+
+
+def _depth(name: str, layers: int) -> int:
+    """0 for the embeddings, 1 to ``layers`` for the layers, one more for what is above."""
+    found = _LAYER.match(name)
+    if found:
+        return int(found[1]) + 1
+    return 0 if name.startswith("encoder.embeddings.") else layers + 1

@@ -1,0 +1,94 @@
+"""A fine-tuned model on data of its task: scores and official output files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bertsmith.checkpoints.directory import load_task_model
+from bertsmith.common.console import note, table, warn
+from bertsmith.common.errors import InputError, ModelError
+from bertsmith.common.settings import from_flags, to_mapping
+from bertsmith.tasks.parts import Judged, encode_parts, judge, sequence_length, write_predictions
+from bertsmith.tasks.record import TaskRecord, read_record
+from bertsmith.tasks.registry import make_task
+from bertsmith.tasks.settings import TaskSettings
+from bertsmith.train.device import find_device
+from bertsmith.train.memory import choose_micro_tokens
+
+
+def evaluate(
+    folder: Path,
+    data: Path,
+    flags: Mapping[str, Any],
+    task_name: str | None = None,
+    out: Path | None = None,
+) -> list[Judged]:
+    """Predict on the dev and test parts of ``data``, and score those that have labels.
+
+    Args:
+        folder: a fine-tuned model directory.
+        data: file or folder of the task's data.
+        flags: task settings that override those that the model remembers.
+        task_name: the task, where the model does not remember one.
+        out: folder for ``metrics.json`` and ``predictions/``; None to write nothing.
+
+    Raises:
+        ModelError: the model is not whole, or its task is not known, or its head does not fit.
+        InputError: the data are malformed, or hold nothing to predict on.
+    """
+    model, tokenizer = load_task_model(folder)
+    record = _record(folder, task_name)
+    kept = to_mapping(record.settings)
+    settings = from_flags(TaskSettings, {**kept, **{k: v for k, v in flags.items() if k in kept}})
+    task = make_task(record.task, settings)
+    found = task.read(data, training=False)
+    parts = [*found.dev, *found.test]
+    if not parts:
+        raise InputError(f"there is nothing to predict on for {task.name}", file=data)
+    for text in found.notes:
+        note(text)
+    for part in parts:
+        for line in part.skipped:
+            warn(f"skipped {line}")
+    model = model.to(find_device())
+    length = sequence_length(task, model.config, settings.max_length)
+    judged, _ = judge(
+        task, model, encode_parts(task, parts, tokenizer, length, model.spec),
+        choose_micro_tokens(model.config, length), record.tuned,
+    )  # fmt: skip
+    if out is not None:
+        write_predictions(out, task, judged)
+    return judged
+
+
+def show(judged: list[Judged], out: Path | None) -> None:
+    """Print the scores for people."""
+    rows = [
+        (one.part.name, name, "" if value is None else f"{value:.4f}")
+        for one in judged
+        for name, value in one.figures.items()
+    ]
+    if rows:
+        table("Scores", ("part", "figure", "value"), rows)
+    for one in judged:
+        if not one.part.labelled:
+            note(
+                f"{one.part.name}: {len(one.predictions):,} predictions; it has no labels to score"
+            )
+    if out is not None:
+        note(f"predictions: {out / 'predictions'}")
+
+
+def _record(folder: Path, name: str | None) -> TaskRecord:
+    record = read_record(folder)
+    if record is None and name is None:
+        raise ModelError(
+            "the model does not say which task it is for", file=folder, mend="give --task"
+        )
+    if record is None:
+        return TaskRecord(str(name), TaskSettings(), {})
+    if name is not None and name != record.task:
+        raise ModelError(f"the model is one for {record.task}", file=folder, value=name)
+    return record
