@@ -22,10 +22,11 @@ _LAYER = re.compile(r"encoder\.layers\.(\d+)\.")
 
 def new_model(
     folder: Path, head: Head, settings: FinetuneSettings
-) -> tuple[BertForTask, LoadReport]:
+) -> tuple[BertForTask, LoadReport | None]:
     """The encoder of a model directory with a new layer drawn from the run's seed.
 
-    A pooler that the directory lacks is new, too; the report names it.
+    A pooler that the directory lacks is new, too; the report names it. There is no report where the
+    settings ask for random weights.
 
     Raises:
         ModelError: the directory holds no whole encoder.
@@ -43,7 +44,7 @@ def new_model(
         )
     torch.manual_seed(settings.seed)
     model = BertForTask(config, head)
-    _, _, report = load_encoder(folder, model.encoder)
+    report = None if settings.from_scratch else load_encoder(folder, model.encoder)[2]
     for name, weights in model.named_parameters():
         depth = _depth(name, config.num_hidden_layers)
         weights.requires_grad = settings.freeze_layers == 0 or depth > settings.freeze_layers

@@ -64,7 +64,7 @@ class _Run:
         self.warnings: list[str] = []
         self.model, report = new_model(prepared.model, prepared.head, settings)
         self.model.to(self.device)
-        if any(name.startswith("encoder.pooler.") for name in report.new):
+        if report and any(name.startswith("encoder.pooler.") for name in report.new):
             self.warn(
                 "the model has no pooler (pooler.dense.weight, pooler.dense.bias): it starts at "
                 "random, as the new layer does"

@@ -38,6 +38,10 @@ class FinetuneSettings(TaskSettings):
         0, "lowest layers whose weights do not change; with them the embeddings", unit="layers",
         group=_MODEL,
     )  # fmt: skip
+    from_scratch: bool = setting(
+        False, "begin with random weights in place of the model's: what pre-training has to beat",
+        group=_MODEL,
+    )  # fmt: skip
     layer_decay: float = setting(
         1.0, "each layer learns at this share of the rate of the layer above", group=_MODEL
     )

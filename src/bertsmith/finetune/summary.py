@@ -46,6 +46,7 @@ def summarise(
     figures = prepared.figures()
     constant = dev is not None and task.constant(dev.predictions)
     reason = degenerate(losses, constant)
+    interval = None if dev is None else bootstrap(task, dev)
     result: dict[str, Any] = {
         "task": f"fine-tuning on {task.name}",
         "metric": task.metric,
@@ -54,7 +55,7 @@ def summarise(
         "verdict": _verdict(task.metric, dev, reason),
         "figures": {one.part.name: one.figures for one in judged if one.figures},
         "baselines": _baselines(prepared, dev),
-        "interval": None if dev is None else bootstrap(task, dev),
+        "interval": None if interval is None else list(interval),
         "tuned": dict(tuned),
         "kept_step": best_step,
         "steps": clock.step,

@@ -221,4 +221,3 @@ class _Run:
     def warn(self, text: str) -> None:
         self.warnings.append(text)
         warn(text)
-

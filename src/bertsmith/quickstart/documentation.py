@@ -14,6 +14,7 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from bertsmith.common.console import Bar
 from bertsmith.common.files import atomic_path
@@ -28,7 +29,7 @@ def write_documentation(target: Path, megabytes: float) -> int:
     """Write the documentation as JSON Lines, one document a module, and return their number.
 
     Args:
-        target: file to write, one object with ``path`` and ``text`` a line.
+        target: file to write, one object with ``path``, ``library`` and ``text`` a line.
         megabytes: stop after this much text.
     """
     limit, size, count = megabytes * 1e6, 0, 0
@@ -37,11 +38,11 @@ def write_documentation(target: Path, megabytes: float) -> int:
         part.open("w", encoding="utf-8") as stream,
         Bar("reading documentation (bytes)", limit) as bar,
     ):
-        for path in source_files():
+        for library, name, path in source_files():
             text = module_text(path)
             if len(text) < _LEAST_CHARACTERS:
                 continue
-            line = json.dumps({"path": str(path), "text": text})
+            line = json.dumps({"path": name, "library": library, "text": text})
             stream.write(line + "\n")
             size, count = size + len(line), count + 1
             bar.advance(len(line), f"{count:,} modules")
@@ -50,7 +51,15 @@ def write_documentation(target: Path, megabytes: float) -> int:
     return count
 
 
-def source_files() -> Iterator[Path]:
+class SourceFile(NamedTuple):
+    """A Python file: its library (``python`` for the standard one), its place in it, its path."""
+
+    library: str
+    name: str
+    path: Path
+
+
+def source_files() -> Iterator[SourceFile]:
     """The Python files of the standard library, then of the installed packages, sorted."""
     seen: set[Path] = set()
     for name in ("stdlib", "purelib", "platlib"):
@@ -61,7 +70,9 @@ def source_files() -> Iterator[Path]:
             nested = name == "stdlib" and "site-packages" in path.parts
             if path not in seen and not is_test and not nested:
                 seen.add(path)
-                yield path
+                inner = path.relative_to(root)
+                library = "python" if name == "stdlib" else inner.parts[0].removesuffix(".py")
+                yield SourceFile(library, inner.as_posix(), path)
 
 
 def module_text(path: Path) -> str:

@@ -1,0 +1,1 @@
+"""Multiple choice: one context, several endings or answers, one of them right (paper, 4.4)."""

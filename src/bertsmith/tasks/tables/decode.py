@@ -1,0 +1,52 @@
+"""From the bytes of a file to text."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from bertsmith.common.errors import InputError, SettingsError
+
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_text(path: Path, encoding: str) -> str:
+    """The text of a file without its byte order mark.
+
+    A file that begins with the mark of UTF-8 is UTF-8, whatever ``encoding`` says.
+
+    Args:
+        path: the file.
+        encoding: a name that Python's codecs know.
+
+    Raises:
+        InputError: the file can not be read, is empty, or is not in this encoding: names the byte.
+        SettingsError: there is no such encoding.
+    """
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        raise SettingsError(
+            "there is no encoding of that name", value=encoding, mend="for example utf-8, latin-1"
+        ) from None
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the file can not be read: {error.strerror}", file=path) from None
+    marked = raw.startswith(codecs.BOM_UTF8)
+    body = raw.removeprefix(codecs.BOM_UTF8)
+    if not body.strip():
+        raise InputError("the file is empty", file=path)
+    try:
+        return body.decode("utf-8" if marked else name).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        at = error.start + len(raw) - len(body)
+        wide = raw.startswith(_WIDE_MARKS)
+        raise InputError(
+            f"byte {at} is not {'utf-8' if marked else encoding}", file=path,
+            line=raw[:at].count(b"\n") + 1, value=raw[at : at + 4],
+            mend=f"say how the file is encoded, with --encoding {'utf-16' if wide else 'latin-1'}"
+            + (" for instance" if not wide else ""),
+        ) from None  # fmt: skip
+    except (UnicodeError, LookupError) as error:
+        raise InputError(f"the file can not be decoded: {error}", file=path) from None

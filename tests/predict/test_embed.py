@@ -1,0 +1,110 @@
+"""Vectors of texts, against transformers' hidden states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertsmith.checkpoints.directory import save_model
+from bertsmith.common.errors import ModelError, SettingsError
+from bertsmith.model.config import BertConfig
+from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.predict.embed import LAYERS, Embedder
+from bertsmith.text.tokenizer import Tokenizer
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "fox", "runs", "##s", "."]
+TEXTS = ["red fox", "", "the red fox runs . " * 5, "foxs ."]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=10, hidden_size=32, num_hidden_layers=5, num_attention_heads=2,
+        intermediate_size=48, max_position_embeddings=24,
+    )  # fmt: skip
+    path = tmp_path_factory.mktemp("embed") / "model"
+    save_model(path, BertForPreTraining(config), Tokenizer(WORDS), "")
+    return path
+
+
+def expected(folder, tokenizer: Tokenizer, text: str, longest: int):
+    model = transformers.BertModel.from_pretrained(folder, output_hidden_states=True).eval()
+    ids = [2, *tokenizer.encode(text).ids[: longest - 2], 3]
+    with torch.inference_mode():
+        out = model(torch.tensor([ids]))
+    return [state[0].numpy() for state in out.hidden_states], out.pooler_output[0].numpy(), ids
+
+
+COMBINED = {
+    "last": lambda h: h[5],
+    "second-to-last": lambda h: h[4],
+    "embeddings": lambda h: h[0],
+    "sum-last-four": lambda h: h[2] + h[3] + h[4] + h[5],
+    "concat-last-four": lambda h: np.concatenate([h[2], h[3], h[4], h[5]], axis=1),
+    "sum-all": lambda h: h[1] + h[2] + h[3] + h[4] + h[5],
+    "3": lambda h: h[3],
+}
+
+
+def test_all_ways_of_the_paper_are_tested() -> None:
+    assert set(COMBINED) - {"3"} == set(LAYERS)
+
+
+@pytest.mark.parametrize("layers", COMBINED)
+def test_every_combination_of_layers(folder, layers: str) -> None:
+    embedder = Embedder.load(folder)
+    found = list(embedder.embed(TEXTS, "tokens", layers, max_length=20))
+    for text, one in zip(TEXTS, found, strict=True):
+        states, _, ids = expected(folder, embedder.tokenizer, text, 20)
+        np.testing.assert_allclose(one.vectors, COMBINED[layers](states), atol=1e-5)
+        assert one.tokens == [WORDS[number] for number in ids]
+    assert embedder.counts == {"texts cut": 1, "tokens cut": 25 - 18}
+
+
+def test_v01_every_pooling_whatever_the_company(folder) -> None:
+    """V01: the same vector for a text alone and in any batch, 1e-5."""
+    embedder = Embedder.load(folder)
+    ways = {
+        "mean": lambda h, p: h[-1].mean(0),
+        "max": lambda h, p: h[-1].max(0),
+        "cls": lambda h, p: h[-1][0],
+        "pooler": lambda h, p: p,
+    }
+    for pooling, way in ways.items():
+        together = list(embedder.embed(TEXTS, pooling, max_length=20, micro_tokens=1000))
+        for text, one in zip(TEXTS, together, strict=True):
+            states, pooled, _ = expected(folder, embedder.tokenizer, text, 20)
+            np.testing.assert_allclose(one.vectors, way(states, pooled), atol=1e-5)
+            (alone,) = embedder.embed([text], pooling, max_length=20)
+            np.testing.assert_allclose(one.vectors, alone.vectors, atol=1e-5)
+
+
+def test_i01_a_random_pooler_is_refused(folder, tmp_path) -> None:
+    """I01: pooled vectors of a model without a pooler are refused, mean vectors are given."""
+    model = transformers.BertForMaskedLM.from_pretrained(folder)
+    model.save_pretrained(tmp_path)
+    Tokenizer(WORDS).save(tmp_path)
+    embedder = Embedder.load(tmp_path)
+    with pytest.raises(ModelError, match="no pooler"):
+        list(embedder.embed(["red"], "pooler", max_length=20))
+    (mean,) = embedder.embed(["red"], max_length=20)
+    (whole,) = Embedder.load(folder).embed(["red"], max_length=20)
+    np.testing.assert_array_equal(mean.vectors, whole.vectors)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "best"}, "no such pooling"),
+        ({"layers": "6"}, "in a model of 5"),
+        ({"layers": "lst"}, "number from 0 to 5"),
+        ({"max_length": 25}, "from 3 to 24"),
+    ],
+)
+def test_what_can_not_be(folder, options: dict, message: str) -> None:
+    embedder = Embedder.load(folder)
+    with pytest.raises(SettingsError, match=message):
+        list(embedder.embed(["red"], **{"max_length": 20, **options}))
