@@ -83,10 +83,19 @@ def test_recipes_that_can_not_be_read(tmp_path) -> None:
 
 
 def test_recipes_that_come_with_the_package() -> None:
-    from bertsmith.cli.common import RECIPES
+    from bertsmith.cli.common import RECIPES, find_recipe
+    from bertsmith.finetune.settings import FinetuneSettings
     from bertsmith.pretrain.settings import PretrainSettings
 
-    paths = sorted(RECIPES.glob("*.toml"))
-    assert paths
-    for path in paths:
-        PretrainSettings(**read_recipe(PretrainSettings, path))
+    kinds = {"pretrain": PretrainSettings, "finetune": FinetuneSettings}
+    assert {path.name for path in RECIPES.iterdir()} == set(kinds)
+    for room, kind in kinds.items():
+        names = [path.stem for path in (RECIPES / room).iterdir()]
+        assert names
+        for name in names:
+            made = kind(**read_recipe(kind, find_recipe(name, kind)))
+            assert made != kind(**({"steps": 1} if room == "pretrain" else {}))
+    with pytest.raises(SettingsError, match="did you mean 'quickstart'"):
+        find_recipe("quikstart", PretrainSettings)
+    with pytest.raises(SettingsError, match="known: paper"):
+        find_recipe("quickstart", FinetuneSettings)

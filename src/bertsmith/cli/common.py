@@ -18,39 +18,49 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the result to stdout as JSON")
 
 
-def add_recipe(parser: argparse.ArgumentParser) -> None:
+def add_recipe(parser: argparse.ArgumentParser, kind: type[DataclassType]) -> None:
     """``--recipe``."""
+    names = ", ".join(_known(kind))
     parser.add_argument(
         "--recipe",
         metavar="FILE",
-        help="settings from a TOML file or by name "
-        f"({', '.join(sorted(path.stem for path in RECIPES.glob('*.toml')))}); flags override it",
+        help="settings from a TOML file"
+        + (f" or by name ({names})" if names else "")
+        + "; flags override it",
     )
 
 
 def add_settings(parser: argparse.ArgumentParser, kind: type[DataclassType]) -> None:
     """``--recipe``, ``--json`` and one flag a setting."""
-    add_recipe(parser)
+    add_recipe(parser, kind)
     add_json(parser)
     add_flags(parser, kind)
 
 
 def settings(arguments: argparse.Namespace, kind: type[S]) -> S:
     """The settings in force: defaults, then the recipe, then the flags."""
-    recipe = None if arguments.recipe is None else find_recipe(arguments.recipe)
+    recipe = None if arguments.recipe is None else find_recipe(arguments.recipe, kind)
     return from_flags(kind, vars(arguments), recipe)
 
 
-def find_recipe(name: str) -> Path:
+def find_recipe(name: str, kind: type[DataclassType]) -> Path:
     """The recipe file that ``--recipe`` names: a path, or one that comes with bertsmith."""
     if Path(name).suffix == ".toml" or "/" in name:
         return Path(name)
-    path = RECIPES / f"{name}.toml"
-    if not path.is_file():
-        known = [path.stem for path in RECIPES.glob("*.toml")]
+    known = _known(kind)
+    if name not in known:
         close = nearest(name, known)
         hint = f"did you mean {close!r}? " if close else ""
         raise SettingsError(
-            "no recipe of that name", value=name, mend=f"{hint}known: {', '.join(sorted(known))}"
+            "no recipe of that name", value=name, mend=f"{hint}known: {', '.join(known) or 'none'}"
         )
-    return path
+    return _folder(kind) / f"{name}.toml"
+
+
+def _known(kind: type[DataclassType]) -> list[str]:
+    return sorted(path.stem for path in _folder(kind).glob("*.toml"))
+
+
+def _folder(kind: type[DataclassType]) -> Path:
+    """A room's recipes lie in a folder with the room's name."""
+    return RECIPES / kind.__module__.split(".")[-2]

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CHECKPOINT",
         help="go on with the run in RUN, from its latest whole checkpoint or from the one named",
     )
-    common.add_recipe(parser)
+    common.add_recipe(parser, FinetuneSettings)
     common.add_json(parser)
     names = [field.name for field in dataclasses.fields(FinetuneSettings) if field.name != "task"]
     add_flags(parser, FinetuneSettings, names)

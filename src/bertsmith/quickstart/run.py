@@ -18,7 +18,7 @@ from bertsmith.quickstart.documentation import write_documentation
 
 _MEGABYTES = 18.0
 _VOCABULARY = 4096
-_RECIPE = Path(__file__).parent.parent / "recipes" / "quickstart.toml"
+_RECIPE = Path(__file__).parent.parent / "recipes" / "pretrain" / "quickstart.toml"
 
 
 def quickstart(
