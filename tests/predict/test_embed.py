@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
 
 from bertsmith.checkpoints.directory import save_model
-from bertsmith.common.errors import ModelError, SettingsError
+from bertsmith.common.errors import InputError, ModelError, SettingsError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.embed import LAYERS, Embedder
+from bertsmith.predict.embed_file import embed_to_parquet, read_texts
 from bertsmith.text.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "fox", "runs", "##s", "."]
@@ -108,3 +110,37 @@ def test_what_can_not_be(folder, options: dict, message: str) -> None:
     embedder = Embedder.load(folder)
     with pytest.raises(SettingsError, match=message):
         list(embedder.embed(["red"], **{"max_length": 20, **options}))
+
+
+def test_a_file_becomes_parquet(folder, tmp_path) -> None:
+    source, target = tmp_path / "texts.txt", tmp_path / "vectors.parquet"
+    source.write_bytes("red fox\r\n\r\nthe fox\u2028runs .\n".encode())
+    texts = read_texts(source, "text")
+    assert texts == ["red fox", "", "the fox\u2028runs ."]
+    embedder = Embedder.load(folder)
+    figures = embed_to_parquet(embedder, texts, target, "mean", max_length=20)
+    assert figures == {"texts": 3, "vectors": 3, "width": 32}
+    table = pq.read_table(target)
+    assert table.column_names == ["row", "text", "vector"]
+    assert table["text"].to_pylist() == texts
+    expected_rows = [one.vectors for one in embedder.embed(texts, "mean", max_length=20)]
+    np.testing.assert_array_equal(np.array(table["vector"].to_pylist(), np.float32), expected_rows)
+    figures = embed_to_parquet(embedder, texts, target, "tokens", max_length=20)
+    tokens = pq.read_table(target)
+    assert tokens["token"].to_pylist()[:4] == ["[CLS]", "red", "fox", "[SEP]"]
+    assert tokens["position"].to_pylist()[:6] == [0, 1, 2, 3, 0, 1]
+    assert tokens["row"].to_pylist()[:6] == [0, 0, 0, 0, 1, 1]
+    assert figures["vectors"] == tokens.num_rows
+
+
+def test_texts_of_tables_and_bad_files(tmp_path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "red"}\n{"body": "fox"}\n')
+    assert read_texts(tmp_path / "a.jsonl", "body") == ["red", "fox"]
+    with pytest.raises(InputError, match="no column 'text'"):
+        read_texts(tmp_path / "a.jsonl", "text")
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(InputError, match="byte 3 is not utf-8"):
+        read_texts(tmp_path / "b.txt", "text")
+    assert read_texts(tmp_path / "b.txt", "text", "latin-1") == ["café"]
+    with pytest.raises(InputError, match="no such file"):
+        read_texts(tmp_path / "c.txt", "text")

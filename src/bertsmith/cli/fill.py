@@ -48,16 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines(file: str | None) -> list[str]:
+    from bertsmith.predict.embed_file import lines_of
+
     if file is None:
         return []
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        text = data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError("there is no such file", file=file) from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not UTF-8", file=file, mend="convert the file to UTF-8"
-        ) from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    return [line for line in lines if line.strip()]
+    path = Path(file)
+    data = sys.stdin.buffer.read() if file == "-" else None
+    if data is None and path.is_file():
+        data = path.read_bytes()
+    return [line for line in lines_of(data, file) if line.strip()]

@@ -21,6 +21,7 @@ VERBS = {
     "finetune": "pre-trained BERT + a task's data -> fine-tuned model, scores, output files",
     "evaluate": "scores and output files of a fine-tuned model",
     "fill": "the most likely words for each [MASK]",
+    "embed": "vectors of texts or tokens, to Parquet",
     "report": "one self-contained HTML file about a run",
 }
 
