@@ -1,0 +1,43 @@
+"""The three lines of Python in the README."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import bertsmith
+from bertsmith.checkpoints.directory import save_model
+from bertsmith.common.errors import ModelError
+from bertsmith.model.config import BertConfig
+from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.text.tokenizer import Tokenizer
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "fox", "."]
+
+
+def test_load_fill_embed(tmp_path) -> None:
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=8, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=16,
+    )  # fmt: skip
+    save_model(tmp_path / "model", BertForPreTraining(config), Tokenizer(WORDS), "")
+    model = bertsmith.load(tmp_path / "model")
+    (filled,) = model.fill("red [MASK] .", top=2)
+    assert len(filled.blanks[0]) == 2
+    vectors = model.embed(["red", "red fox"])
+    assert vectors.shape == (2, 16)
+    np.testing.assert_allclose(vectors[1], model.embed(["red fox"])[0], atol=1e-6)
+    with pytest.raises(ModelError, match="no such model"):
+        bertsmith.load(tmp_path / "nowhere")
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        bertsmith.lod  # noqa: B018
+
+
+def test_importing_the_package_does_not_import_torch() -> None:
+    code = "import sys, bertsmith; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
