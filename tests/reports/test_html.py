@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from bertsmith.common.errors import InputError
 from bertsmith.reports.curves import series, thin
-from bertsmith.reports.html import write_report
+from bertsmith.reports.html import write_pictures, write_report
 
 SUMMARY = {
     "task": "pre-training",
@@ -43,7 +44,12 @@ RECORDS = [
         "learning_rate": 1e-3,
     }
     for step in range(1, 100)
-] + [{"step": 50, "held_out": {"masked_lm_loss": 6.2, "masked_lm_accuracy": 0.2}}]
+] + [
+    {
+        "step": 50,
+        "held_out": {"masked_lm_loss": 6.2, "masked_lm_accuracy": 0.2, "masked_lm_targets": 9},
+    }
+]
 
 
 def test_a_report_has_the_figures(tmp_path) -> None:
@@ -128,3 +134,13 @@ def test_long_curves_are_thinned_and_gaps_are_left_out(tmp_path) -> None:
     assert thin(points[:800]) == points[:800]
     records = [{"step": 1, "loss": None}, {"step": 2, "loss": float("nan")}, {"step": 3, "loss": 1}]
     assert series(records, "loss") == [(3, 1)]
+
+
+def test_pictures_are_files_of_their_own(tmp_path) -> None:
+    folder = run_folder(tmp_path, RECORDS, SUMMARY)
+    paths = write_pictures(folder, tmp_path / "pictures")
+    names = {path.name for path in paths}
+    assert names == {"masked-lm-loss.svg", "masked-lm-accuracy.svg", "learning-rate.svg"}
+    for path in paths:
+        assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        assert "#123456" not in path.read_text()

@@ -12,11 +12,17 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith report``."""
     parser.add_argument("run_folder", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--pictures", type=Path, metavar="DIR", help="also write each curve as an SVG file there"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    from bertsmith.reports.html import write_report
+    from bertsmith.reports.html import write_pictures, write_report
 
     print(write_report(arguments.run_folder))
+    if arguments.pictures:
+        for path in write_pictures(arguments.run_folder, arguments.pictures):
+            print(path)
     return 0

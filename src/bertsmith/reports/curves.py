@@ -8,7 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
+
+from bertsmith.common.files import atomic_path
 
 Points = Sequence[tuple[float, float]]
 _COLOURS = ("#3b7dd8", "#d8694c", "#4f9a5f", "#9a6fc0")
@@ -78,6 +81,21 @@ def draw(chart: Chart) -> str:
         figure = _figure(chart, lines)
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     return _inline(stream.getvalue(), chart.title)
+
+
+def save(chart: Chart, path: Path) -> bool:
+    """Write the chart as an SVG file of its own, black on white; False where it has no points."""
+    lines = {name: thin(points) for name, points in chart.lines.items() if points}
+    if not lines:
+        return False
+    from matplotlib import rc_context
+
+    look = {key: "black" if value == _INK else value for key, value in _LOOK.items()}
+    with rc_context({**look, "svg.hashsalt": chart.title}), atomic_path(path) as part:
+        _figure(chart, lines).savefig(
+            part, format="svg", transparent=False, metadata={"Date": None, "Creator": None}
+        )
+    return True
 
 
 def _figure(chart: Chart, lines: Mapping[str, Points]) -> Any:

@@ -80,7 +80,10 @@ def charts(
 ) -> list[Chart]:
     """The training loss, and every figure of dev that is not one of pre-training."""
     names = dict.fromkeys(
-        name for record in records for name in (record.get("held_out") or {}) if name not in known
+        name
+        for record in records
+        for name in (record.get("held_out") or {})
+        if name not in known and not name.endswith("_targets")
     )
     baselines = mapping(summary, "baselines")
     found = [Chart("Loss", "nats", {"training": series(records, "task_loss")})]

@@ -10,8 +10,9 @@ from typing import Any
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_text
 from bertsmith.reports import finetuning
+from bertsmith.reports.curves import save
 from bertsmith.reports.markup import page, section
-from bertsmith.reports.sections import blanks, curves, details, headline, verdict, warnings
+from bertsmith.reports.sections import blanks, charts, curves, details, headline, verdict, warnings
 from bertsmith.train.log import METRICS, read_metrics
 
 
@@ -27,9 +28,7 @@ def write_report(run: Path) -> Path:
     Raises:
         InputError: the folder is not a run, or a file in it can not be read.
     """
-    if not (run / "config.toml").exists():
-        raise InputError("the folder is not a run: it has no config.toml", file=run)
-    config = _read(run / "config.toml")
+    config = _config(run)
     records = read_metrics(run / METRICS)
     summary = _read_summary(run / "summary.json")
     title = f"{run.resolve().name}: {summary.get('task', 'run')}"
@@ -54,6 +53,24 @@ def write_report(run: Path) -> Path:
     except OSError as error:
         raise InputError(f"the report can not be written: {error.strerror}", file=target) from None
     return target
+
+
+def write_pictures(run: Path, folder: Path) -> list[Path]:
+    """Write each curve of a run as an SVG file into ``folder``; returns the files.
+
+    Raises:
+        InputError: the folder is not a run, or a file in it can not be read.
+    """
+    _config(run)
+    found = charts(_read_summary(run / "summary.json"), read_metrics(run / METRICS))
+    named = [(folder / f"{chart.title.lower().replace(' ', '-')}.svg", chart) for chart in found]
+    return [path for path, chart in named if save(chart, path)]
+
+
+def _config(run: Path) -> str:
+    if not (run / "config.toml").exists():
+        raise InputError("the folder is not a run: it has no config.toml", file=run)
+    return _read(run / "config.toml")
 
 
 def _read(path: Path) -> str:

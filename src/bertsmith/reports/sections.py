@@ -64,18 +64,22 @@ def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -
 
 def curves(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
     """All charts that have points."""
-    charts = [
-        *_task_charts(mapping(summary, "baselines"), records),
-        *finetuning.charts(summary, records, tuple(_FIGURES)),
-        *_run_charts(records),
-    ]
-    drawn = "\n".join(filter(None, map(draw, charts)))
+    drawn = "\n".join(filter(None, map(draw, charts(summary, records))))
     body = f'<div class="charts">\n{drawn}\n</div>' if drawn else "<p>No step is logged yet.</p>"
     return section("Curves", body)
 
 
+def charts(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    """The charts of a run, some of which may have no points."""
+    return [
+        *_task_charts(mapping(summary, "baselines"), records),
+        *finetuning.charts(summary, records, tuple(_FIGURES)),
+        *_run_charts(records),
+    ]
+
+
 def _task_charts(baselines: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> list[Chart]:
-    charts = []
+    found = []
     for task, title in (("masked_lm", "Masked LM"), ("next_sentence", "Next sentence")):
         for figure, unit in (("loss", "nats"), ("accuracy", "share")):
             key = f"{task}_{figure}"
@@ -86,8 +90,8 @@ def _task_charts(baselines: Mapping[str, Any], records: Sequence[Mapping[str, An
             base = _FIGURES[key][1]
             level = baselines.get(base)
             dashed = {_BASELINES[base]: float(level)} if is_number(level) else {}
-            charts.append(Chart(f"{title} {figure}", unit, lines, dashed))
-    return charts
+            found.append(Chart(f"{title} {figure}", unit, lines, dashed))
+    return found
 
 
 def _run_charts(records: Sequence[Mapping[str, Any]]) -> list[Chart]:
