@@ -15,8 +15,11 @@ from bertsmith.train.folder import RunFolder
 from bertsmith.train.interrupt import Interrupt
 from bertsmith.train.log import MetricsLog
 from bertsmith.train.loop import B, Step, Trainer, ahead
+from bertsmith.train.memory import give_back_memory
 from bertsmith.train.schedule import Budget, linear_with_warmup
 from bertsmith.train.speed import SpeedMeter
+
+_GIVE_BACK_EVERY = 100  # steps
 
 
 class Session(Generic[B]):
@@ -102,6 +105,8 @@ class Session(Generic[B]):
         self.meter.add(step, batch)
         _, done = self._extent()
         bar.advance(done - bar.done, self.meter.message(step))
+        if step.step % _GIVE_BACK_EVERY == 0:
+            give_back_memory()
         if step.step % self._log_every == 0 or step.step == 1:
             self.log.write({**_record(step), "tokens": clock.tokens, **self.meter.take()})
         if step.step % self._evaluate_every == 0 and not self._past(1.0):
