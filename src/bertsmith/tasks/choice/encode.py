@@ -73,7 +73,7 @@ def fit(
     seconds = [one[: room - left] for one in seconds]
     counts[TRUNCATED] = 1
     counts[CUT] = before - len(context) - sum(map(len, seconds))
-    return context, seconds, counts
+    return context, seconds, +counts
 
 
 def _common(seconds: list[list[int]]) -> int:

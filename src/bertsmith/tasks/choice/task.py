@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from abc import abstractmethod
 from collections import Counter
@@ -16,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bertsmith.common.files import write_text
 from bertsmith.tasks.choice.encode import encode_choices
 from bertsmith.tasks.choice.examples import Choice, ChoiceExample
 from bertsmith.tasks.choice.own import choose_rows
@@ -24,6 +20,7 @@ from bertsmith.tasks.choice.swag import INDEX, swag_rows
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.tables.load import Make, Source, load
 from bertsmith.tasks.tables.rows import Table
+from bertsmith.tasks.tables.write import write_both
 from bertsmith.tasks.task import (
     Data,
     Encoded,
@@ -123,16 +120,11 @@ class ChoiceTask(Task[ChoiceExample]):
     ) -> list[Path]:
         """``<part>.csv`` with ``id,prediction`` (the number of the choice, from 0) and
         ``<part>.jsonl`` with its text and the probabilities of all."""
-        text, lines = io.StringIO(), []
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("id", "prediction"))
-        for example, one in zip(part.examples, predictions, strict=True):
-            rows.writerow((example.id, one.index))
-            lines.append(json.dumps({"id": example.id, **asdict(one)}, ensure_ascii=False) + "\n")
-        paths = [folder / f"{part.name}.csv", folder / f"{part.name}.jsonl"]
-        write_text(paths[0], text.getvalue())
-        write_text(paths[1], "".join(lines))
-        return paths
+        pairs = list(zip(part.examples, predictions, strict=True))
+        return write_both(
+            folder, part.name, [(example.id, str(one.index)) for example, one in pairs],
+            [{"id": example.id, **asdict(one)} for example, one in pairs],
+        )  # fmt: skip
 
     def most_frequent(
         self, train: Part[ChoiceExample], part: Part[ChoiceExample]

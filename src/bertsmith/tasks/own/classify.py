@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.tasks.own.texts import text_source, word, words
-from bertsmith.tasks.own.write import write_both
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.tables.load import load
 from bertsmith.tasks.tables.rows import Row
+from bertsmith.tasks.tables.write import write_both
 from bertsmith.tasks.task import Data, Part
 from bertsmith.tasks.text.examples import Target, TextExample
 from bertsmith.tasks.text.task import TextTask

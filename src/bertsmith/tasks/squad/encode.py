@@ -54,9 +54,6 @@ class SquadEncoder:
             if training and aligned is None and not one.impossible:
                 continue
             features += self._features(number, one, aligned, training)
-        self.counts["windows beside the first"] = len(features) - len(
-            {one.example for one in features}
-        )
         return Encoded(features, +self.counts)
 
     def _aligned(self, one: SquadExample, training: bool) -> Aligned | None:

@@ -41,12 +41,18 @@ def read_text(path: Path, encoding: str) -> str:
         return body.decode("utf-8" if marked else name).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         at = error.start + len(raw) - len(body)
-        wide = raw.startswith(_WIDE_MARKS)
         raise InputError(
             f"byte {at} is not {'utf-8' if marked else encoding}", file=path,
             line=raw[:at].count(b"\n") + 1, value=raw[at : at + 4],
-            mend=f"say how the file is encoded, with --encoding {'utf-16' if wide else 'latin-1'}"
-            + (" for instance" if not wide else ""),
+            mend=_mend(raw, marked),
         ) from None  # fmt: skip
     except (UnicodeError, LookupError) as error:
         raise InputError(f"the file can not be decoded: {error}", file=path) from None
+
+
+def _mend(raw: bytes, marked: bool) -> str:
+    if marked:
+        return "the file begins with the mark of UTF-8: mend these bytes"
+    wide = raw.startswith(_WIDE_MARKS)
+    named = "utf-16" if wide else "latin-1, for instance"
+    return f"say how the file is encoded, with --encoding {named}"

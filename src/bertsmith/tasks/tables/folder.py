@@ -61,6 +61,11 @@ def find_files(path: Path, *, training: bool, suffixes: Sequence[str] = SUFFIXES
     return found
 
 
+def is_part(path: Path) -> bool:
+    """Whether a file's name says that it is a training, dev or test part."""
+    return bool(_part(path.name)) and path.is_file()
+
+
 def _is_table(path: Path, suffixes: Sequence[str]) -> bool:
     hidden = path.name.startswith(".")
     return not hidden and path.suffix.lower() in suffixes and path.is_file()

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from bertsmith.common.errors import InputError
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.tables.folder import PartName, find_files
-from bertsmith.tasks.tables.read import read_table
+from bertsmith.tasks.tables.read import SUFFIXES, read_table
 from bertsmith.tasks.tables.rows import BadRow, Row, Table
 from bertsmith.tasks.tables.split import dev_rows
 from bertsmith.tasks.task import Data, Part
@@ -34,6 +34,7 @@ class Source(Generic[E]):
         strata: the stratum of each example, for the dev part made of training rows.
         groups: the group of each, where some belong together.
         id_column: the column of ids where the file has it; None for that of the settings.
+        suffixes: of the files to look at in a folder.
     """
 
     settings: TaskSettings
@@ -42,6 +43,7 @@ class Source(Generic[E]):
     strata: Callable[[Sequence[E]], Sequence[str]]
     groups: Callable[[Sequence[E]], Sequence[str]] | None = None
     id_column: str | None = None
+    suffixes: Sequence[str] = SUFFIXES
 
 
 def load(source: Source[E], path: Path, *, training: bool) -> Data[E]:
@@ -54,7 +56,7 @@ def load(source: Source[E], path: Path, *, training: bool) -> Data[E]:
         InputError: a file is missing, can not be read, lacks a column, or holds a malformed row
             that may not be skipped.
     """
-    files = find_files(path, training=training)
+    files = find_files(path, training=training, suffixes=source.suffixes)
     data: Data[E] = Data()
     if training:
         data.train = _part(source, "train", files.train, data.notes, training)
@@ -72,26 +74,13 @@ def _part(
 ) -> Part[E]:
     part: Part[E] = Part(name, [], tuple(files))
     needed = training and name != "test"
-    whole = source.settings.strict or not needed
     ids: dict[str, list[int]] = {}
     number = 0
     for file in files:
         table = read_table(file, source.settings)
         notes += table.notes
-        id_column = _id_column(source, table)
-        make = source.make(table, needed)
-        for row in table.rows:
-            try:
-                if row.problem:
-                    raise BadRow(row.problem)
-                name_of_row = row.need(id_column) if id_column is not None else str(number)
-                part.examples.append(make(row, name_of_row))
-                ids.setdefault(name_of_row, []).append(row.line)
-            except BadRow as problem:
-                if whole:
-                    raise _refusal(problem, file, row, needed) from None
-                part.skipped.append(f"{file}:{row.line}: {problem}")
-            number += 1
+        _add_rows(source, part, table, number, needed, ids)
+        number += len(table.rows)
     if not part.examples:
         raise InputError(
             f"none of the {number} rows can be used", file=files[0],
@@ -100,6 +89,27 @@ def _part(
     notes += _notes(part, ids)
     _decide_labels(source, part)
     return part
+
+
+def _add_rows(
+    source: Source[E], part: Part[E], table: Table, first: int, needed: bool,
+    ids: dict[str, list[int]],
+) -> None:  # fmt: skip
+    """Add a table's rows to a part, and their lines to ``ids``; ``first`` numbers the first."""
+    id_column = _id_column(source, table)
+    make = source.make(table, needed)
+    for number, row in enumerate(table.rows, first):
+        try:
+            if row.problem:
+                raise BadRow(row.problem)
+            name = str(number) if id_column is None else row.need(id_column)
+            part.examples.append(make(row, name))
+        except BadRow as problem:
+            if source.settings.strict or not needed:
+                raise _refusal(problem, table.path, row, needed) from None
+            part.skipped.append(f"{table.path}:{row.line}: {problem}")
+        else:
+            ids.setdefault(name, []).append(row.line)
 
 
 def _id_column(source: Source[E], table: Table) -> str | None:
