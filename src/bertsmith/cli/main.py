@@ -20,6 +20,7 @@ VERBS = {
     "pretrain": "corpus -> pre-trained BERT, with a record of how it went",
     "finetune": "pre-trained BERT + a task's data -> fine-tuned model, scores, output files",
     "evaluate": "scores and output files of a fine-tuned model",
+    "predict": "one line in, one JSON line out, by a fine-tuned model",
     "fill": "the most likely words for each [MASK]",
     "embed": "vectors of texts or tokens, to Parquet",
     "report": "one self-contained HTML file about a run",

@@ -28,6 +28,7 @@ from rich.progress import (
 from rich.table import Table
 
 _LINE_EVERY_S = 15.0
+_SHORT_S = 2.0  # what takes less is not worth a line in a log
 
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -113,7 +114,7 @@ class Bar:
     ) -> None:
         if self._progress:
             self._progress.stop()
-        elif kind is None:
+        elif kind is None and time.monotonic() - self._started > _SHORT_S:
             self._say()
 
     def advance(self, amount: float = 1.0, message: str | None = None) -> None:
