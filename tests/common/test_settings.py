@@ -98,4 +98,4 @@ def test_recipes_that_come_with_the_package() -> None:
     with pytest.raises(SettingsError, match="did you mean 'quickstart'"):
         find_recipe("quikstart", PretrainSettings)
     with pytest.raises(SettingsError, match="known: paper"):
-        find_recipe("quickstart", FinetuneSettings)
+        find_recipe("laptop-hour", FinetuneSettings)

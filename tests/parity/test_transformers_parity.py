@@ -103,9 +103,9 @@ def test_hidden_states_logits_losses_and_every_gradient(name: str) -> None:
     assert named.keys() == their_gradients.keys()
     for key, gradient in their_gradients.items():
         torch.testing.assert_close(named[key], gradient, **close, msg=lambda m, k=key: f"{k}: {m}")
-        # Small gradients must agree too; those of key biases are 0 but for rounding.
-        if "key.bias" not in key:
-            assert (named[key] - gradient).norm() <= 1e-4 * gradient.norm(), key
+        # Small gradients must agree too, down to those that are 0 but for rounding: of key biases,
+        # and of queries and keys where a sequence has one token.
+        assert (named[key] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7, key
 
 
 @pytest.mark.parametrize("name", PRESETS)
