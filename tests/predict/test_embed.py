@@ -11,8 +11,9 @@ import transformers
 from bertsmith.checkpoints.directory import save_model
 from bertsmith.common.errors import InputError, ModelError, SettingsError
 from bertsmith.model.config import BertConfig
+from bertsmith.model.layers import LAYERS
 from bertsmith.model.pretraining import BertForPreTraining
-from bertsmith.predict.embed import LAYERS, Embedder
+from bertsmith.predict.embed import Embedder
 from bertsmith.predict.embed_file import embed_to_parquet, read_texts
 from bertsmith.text.tokenizer import Tokenizer
 

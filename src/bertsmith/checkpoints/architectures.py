@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bertsmith.checkpoints.names import Table, pretraining_table, task_table
+from bertsmith.checkpoints.names import Table, pretraining_table, tagger_table, task_table
 from bertsmith.common.errors import ModelError
 from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.model.tagger import FeatureTagger
 from bertsmith.model.task import POOLED, BertForTask, Head, Kind
 
 Model = BertForPreTraining | BertForTask
 
-_PRETRAINING = "BertForPreTraining"
+_PRETRAINING, _FEATURE_BASED = "BertForPreTraining", "BertForFeatureBasedTagging"
 _SEQUENCE = "BertForSequenceClassification"
 # Kind of head -> class, and the problem_type that tells the three uses of one class apart.
 _CLASSES: dict[Kind, tuple[str, str]] = {
@@ -31,6 +32,8 @@ def table_of(model: Model) -> Table:
     layers = model.config.num_hidden_layers
     if isinstance(model, BertForPreTraining):
         return pretraining_table(layers)
+    if isinstance(model, FeatureTagger):
+        return tagger_table(layers, model.lstm.num_layers)
     layer = "qa_outputs" if model.spec.kind == "span" else "classifier"
     return task_table(layers, model.spec.kind in POOLED, layer)
 
@@ -42,6 +45,8 @@ def describe(model: Model) -> dict[str, Any]:
     name, problem = _CLASSES[model.spec.kind]
     labels = model.spec.labels or (("LABEL_0",) if model.spec.kind == "value" else ())
     result: dict[str, Any] = {"architectures": [name]}
+    if model.spec.features:  # not a class of transformers: its AutoModel opens the encoder alone
+        result = {"architectures": [_FEATURE_BASED], "feature_layers": model.spec.features}
     if problem:
         result["problem_type"] = problem
     if labels:
@@ -57,6 +62,8 @@ def head_of(config: Mapping[str, Any], file: Path) -> Head:
         ModelError: it describes no model with a task's head, or its labels have gaps.
     """
     names = config.get("architectures") or [""]
+    if names[0] == _FEATURE_BASED:
+        return Head("tokens", _labels(config, file), str(config.get("feature_layers")))
     kinds = [kind for kind, (name, _) in _CLASSES.items() if name == names[0]]
     if not kinds:
         raise ModelError(

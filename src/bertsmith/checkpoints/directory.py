@@ -19,6 +19,7 @@ from bertsmith.common.files import write_json, write_text
 from bertsmith.model.config import BertConfig
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask
 from bertsmith.text.tokenizer import Tokenizer
 
@@ -26,7 +27,14 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
 # Keys of config.json that belong to an architecture, and go when the architecture changes.
-_OF_ARCHITECTURE = ("architectures", "problem_type", "id2label", "label2id", "num_labels")
+_OF_ARCHITECTURE = (
+    "architectures",
+    "problem_type",
+    "id2label",
+    "label2id",
+    "num_labels",
+    "feature_layers",
+)
 
 
 def save_model(
@@ -94,7 +102,7 @@ def load_task_model(folder: Path) -> tuple[BertForTask, Tokenizer]:
     """
     tokenizer = _tokenizer(folder)
     config = BertConfig.from_json(folder / CONFIG)
-    model = BertForTask(config, head_of(config.extra, folder / CONFIG)).eval()
+    model = task_model(config, head_of(config.extra, folder / CONFIG)).eval()
     report = load_weights(model, folder / WEIGHTS, table_of(model))
     _check_whole(folder, report, type(model).__name__)
     _check_sizes(folder, config, tokenizer)

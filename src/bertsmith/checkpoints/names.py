@@ -70,6 +70,18 @@ def task_table(layers: int, pooler: bool, layer: str) -> Table:
     return encoder_table(layers, pooler) | own
 
 
+def tagger_table(layers: int, lstm_layers: int) -> Table:
+    """The names of a feature-based model; its BiLSTM is one that they do not have."""
+    parts = [
+        f"lstm.{kind}_{way}_l{number}{direction}"
+        for number in range(lstm_layers)
+        for direction in ("", "_reverse")
+        for kind in ("weight", "bias")
+        for way in ("ih", "hh")
+    ]
+    return task_table(layers, False, "classifier") | {name: (name,) for name in parts}
+
+
 def to_hugging_face(tensors: Mapping[str, Tensor], table: Table) -> dict[str, Tensor]:
     """Tensors under their names; joined ones are split into views, and no bit changes.
 

@@ -14,6 +14,7 @@ from bertsmith.checkpoints.weights import LoadReport
 from bertsmith.common.errors import SettingsError
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.model.config import BertConfig
+from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask, Head
 from bertsmith.train.optimizers import build_optimizer
 
@@ -43,11 +44,12 @@ def new_model(
             value=settings.freeze_layers,
         )
     torch.manual_seed(settings.seed)
-    model = BertForTask(config, head)
+    model = task_model(config, head)
     report = None if settings.from_scratch else load_encoder(folder, model.encoder)[2]
     for name, weights in model.named_parameters():
         depth = _depth(name, config.num_hidden_layers)
-        weights.requires_grad = settings.freeze_layers == 0 or depth > settings.freeze_layers
+        learns = settings.freeze_layers == 0 or depth > settings.freeze_layers
+        weights.requires_grad = weights.requires_grad and learns
     return model.train(), report
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
 from bertsmith.model.config import BertConfig
@@ -36,10 +35,13 @@ class Head:
 
     L counts the tokens of the feature's only sequence, special tokens included; the targets of a
     span are places in it. n is the number of ``labels``, words in the order of the outputs.
+    ``features`` names the combination of layers under the BiLSTM of the feature-based way; it is
+    empty where the encoder is fine-tuned.
     """
 
     kind: Kind
     labels: tuple[str, ...] = ()
+    features: str = ""
 
     @property
     def outputs(self) -> int:
@@ -72,8 +74,3 @@ class BertForTask(nn.Module):
         if self.spec.kind in POOLED:
             x = self.encoder.pool(x, batch)
         return self.head(dropout(x, self._dropout_p, self.training))  # type: ignore[no-any-return]
-
-    @torch.no_grad()
-    def new_head(self) -> None:
-        """Draw the layer's weights anew, from torch's global generator."""
-        initialise(self.head, self.config.initializer_range)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,22 +15,13 @@ from torch import Tensor
 from bertsmith.checkpoints.directory import load_encoder
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.model.encoder import Encoder
+from bertsmith.model.layers import LAYERS, Combine, has_layers
 from bertsmith.model.packed import PackedBatch
 from bertsmith.tasks.batch import pieces
 from bertsmith.text.tokenizer import Tokenizer
 
 Vectors = npt.NDArray[np.float32]
 
-# The six ways of the paper's table 7 and what each makes of the states of all layers, embeddings
-# first: [T, hidden] each, or [T, 4 * hidden] where four are laid side by side.
-LAYERS: dict[str, Callable[[list[Tensor]], Tensor]] = {
-    "last": lambda states: states[-1],
-    "second-to-last": lambda states: states[-2],
-    "embeddings": lambda states: states[0],
-    "sum-last-four": lambda states: torch.stack(states[-4:]).sum(0),
-    "concat-last-four": lambda states: torch.cat(states[-4:], dim=1),
-    "sum-all": lambda states: torch.stack(states[1:]).sum(0),
-}
 POOLINGS = ("mean", "cls", "max", "pooler", "tokens")
 
 
@@ -111,7 +102,7 @@ class Embedder:
     def _vectors(
         self,
         states: list[Tensor],
-        combine: Callable[[list[Tensor]], Tensor],
+        combine: Combine,
         pooling: str,
         batch: PackedBatch,
     ) -> list[Tensor]:
@@ -134,9 +125,7 @@ class Embedder:
             found.append([special.cls, *kept, special.sep])
         return found
 
-    def _check(
-        self, pooling: str, layers: str, max_length: int
-    ) -> Callable[[list[Tensor]], Tensor]:
+    def _check(self, pooling: str, layers: str, max_length: int) -> Combine:
         positions = self.encoder.config.max_position_embeddings
         if not 3 <= max_length <= positions:
             raise SettingsError(f"max_length must be from 3 to {positions}", value=max_length)
@@ -149,7 +138,7 @@ class Embedder:
         count = self.encoder.config.num_hidden_layers
         if layers.isdigit() and int(layers) <= count:
             return lambda states: states[int(layers)]
-        if layers not in LAYERS or ("four" in layers and count < 4):
+        if not has_layers(layers, count):
             raise SettingsError(
                 f"no such layers in a model of {count}", value=layers,
                 mend=f"a number from 0 to {count}, or {', '.join(LAYERS)}",

@@ -26,6 +26,7 @@ _OTHERS: dict[str, tuple[str, str]] = {
     "answer": ("your table: question and text -> answer in it", "own.answer:AnswerTask"),
     "choose": ("your table: text and choices -> choice", "choice.task:ChooseTask"),
 }
+_FEATURE_BASED = ("ner", "tag")
 TASKS = (*GLUE, *_OTHERS)
 
 
@@ -39,9 +40,13 @@ def make_task(name: str, settings: TaskSettings) -> Task[Any]:
     """The task called ``name`` with its settings.
 
     Raises:
-        SettingsError: there is no task of that name.
+        SettingsError: there is no task of that name, or it has no feature-based way.
     """
     known = name.lower().replace("-", "")
+    if settings.feature_layers != "none" and known in TASKS and known not in _FEATURE_BASED:
+        raise SettingsError(
+            f"feature_layers is for {' and '.join(_FEATURE_BASED)}", value=settings.feature_layers
+        )
     if known in GLUE:
         glue: Callable[[str, TaskSettings], Task[Any]] = import_module(
             "bertsmith.tasks.glue.tasks"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bertsmith.common.settings import require, setting
+from bertsmith.model.layers import LAYERS
 
 _TABLE, _TEXT, _ANSWERS, _ENTITIES = (
     "columns of your own tables",
@@ -56,6 +57,10 @@ class TaskSettings:
     n_best: int = setting(20, "answers kept a question", unit="answers", group=_ANSWERS)
     max_answer_length: int = setting(30, "most tokens of an answer", unit="tokens", group=_ANSWERS)
 
+    feature_layers: str = setting(
+        "none", "do not fine-tune: a BiLSTM over these layers of the frozen encoder (the paper's "
+        "table 7; a learning rate of about 1e-3 suits it)", choices=("none", *LAYERS), group=_ENTITIES,
+    )  # fmt: skip
     document_context: bool = setting(
         False, "fill sequences with the sentences around (the paper's maximal document context)",
         group=_ENTITIES,

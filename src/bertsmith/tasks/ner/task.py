@@ -83,7 +83,8 @@ class NerTask(Task[TaggedSentence]):
                 file=data.train.files[0] if data.train and data.train.files else None,
                 value=list(labels),
             )
-        return Head("tokens", labels)
+        features = self.settings.feature_layers
+        return Head("tokens", labels, "" if features == "none" else features)
 
     def encode(
         self,
