@@ -59,7 +59,8 @@ class TaskSettings:
 
     feature_layers: str = setting(
         "none", "do not fine-tune: a BiLSTM over these layers of the frozen encoder (the paper's "
-        "table 7; a learning rate of about 1e-3 suits it)", choices=("none", *LAYERS), group=_ENTITIES,
+        "table 7; a learning rate of about 1e-3 suits it)", choices=("none", *LAYERS),
+        group=_ENTITIES,
     )  # fmt: skip
     document_context: bool = setting(
         False, "fill sequences with the sentences around (the paper's maximal document context)",
