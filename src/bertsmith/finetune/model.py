@@ -11,9 +11,10 @@ import torch
 
 from bertsmith.checkpoints.directory import CONFIG, load_encoder
 from bertsmith.checkpoints.weights import LoadReport
-from bertsmith.common.errors import SettingsError
+from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.model.config import BertConfig
+from bertsmith.model.lora import add_lora
 from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask, Head
 from bertsmith.train.optimizers import build_optimizer
@@ -50,6 +51,13 @@ def new_model(
         depth = _depth(name, config.num_hidden_layers)
         learns = settings.freeze_layers == 0 or depth > settings.freeze_layers
         weights.requires_grad = weights.requires_grad and learns
+    if settings.lora_rank:
+        if report and any(name.startswith("encoder.pooler.") for name in report.new):
+            raise ModelError(
+                "the model has no pooler, and adapters would leave the new one at random",
+                file=folder, mend="fine-tune without --lora-rank",
+            )  # fmt: skip
+        add_lora(model.encoder, settings.lora_rank, settings.lora_alpha, settings.lora_dropout)
     return model.train(), report
 
 

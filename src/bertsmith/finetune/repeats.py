@@ -18,7 +18,7 @@ from bertsmith.finetune.statistics import spread
 
 # Paper, appendix A.3.
 _BATCHES, _RATES, _EPOCHS = (16, 32), (5e-5, 3e-5, 2e-5), (2.0, 3.0, 4.0)
-_KEPT = ("model", "predictions", "metrics.json", "metrics.jsonl", "report.html")
+_KEPT = ("model", "adapter", "predictions", "metrics.json", "metrics.jsonl", "report.html")
 
 
 def finetune(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from bertsmith.checkpoints.adapter import save_adapter
 from bertsmith.checkpoints.directory import load_task_model, save_model
 from bertsmith.common.console import note, warn
 from bertsmith.finetune.batches import FeatureBatches
@@ -16,6 +18,7 @@ from bertsmith.finetune.objective import task_sums
 from bertsmith.finetune.prepare import Prepared
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.finetune.summary import summarise
+from bertsmith.model.lora import merged
 from bertsmith.reports.html import write_report
 from bertsmith.tasks.batch import TaskBatch
 from bertsmith.tasks.parts import Judged, judge, write_predictions
@@ -45,15 +48,16 @@ def finetune_once(
     Raises:
         BertsmithError: settings, model or run folder do not fit; or the loss became not finite.
     """
-    folder = RunFolder.open(
+    opened = RunFolder.open(
         out, settings, prepared.sources(), keep=settings.keep_checkpoints,
         resume=resume is not None,
     )  # fmt: skip
-    finished = folder.finished_summary()
-    if finished is not None:
-        note(f"{out} holds the finished run of these settings; nothing is left to do")
-        return finished
-    return _Run(prepared, folder, settings).go(resume)
+    with closing(opened) as folder:
+        finished = folder.finished_summary()
+        if finished is not None:
+            note(f"{out} holds the finished run of these settings; nothing is left to do")
+            return finished
+        return _Run(prepared, folder, settings).go(resume)
 
 
 class _Run:
@@ -162,7 +166,9 @@ class _Run:
         record = task_record(task.name, self.settings, tuned)
         card = model_card(self.settings, self.prepared, figures)
         target = self.folder.path / "model"
-        save_model(target, self.model, self.prepared.tokenizer, card, {RECORD: record})
+        save_model(target, merged(self.model), self.prepared.tokenizer, card, {RECORD: record})
+        if self.settings.lora_rank:
+            save_adapter(self.folder.path / "adapter", self.model, self.prepared.model)
 
     def _finish(self) -> dict[str, Any]:
         """Figures and predictions of the model that was kept, which may not be the last one."""

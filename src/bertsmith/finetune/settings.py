@@ -38,6 +38,12 @@ class FinetuneSettings(TaskSettings):
         0, "lowest layers whose weights do not change; with them the embeddings", unit="layers",
         group=_MODEL,
     )  # fmt: skip
+    lora_rank: int = setting(
+        0, "train low-rank adapters of queries and values in place of the encoder (arXiv "
+        "2106.09685); 0 for none", unit="rows", group=_MODEL,
+    )  # fmt: skip
+    lora_alpha: float = setting(16.0, "scale of the adapters, times their rank", group=_MODEL)
+    lora_dropout: float = setting(0.0, "dropout of the adapters' input", group=_MODEL)
     from_scratch: bool = setting(
         False, "begin with random weights in place of the model's: what pre-training has to beat",
         group=_MODEL,
@@ -77,11 +83,12 @@ class FinetuneSettings(TaskSettings):
             require(
                 getattr(self, name) >= 1, f"{name} must be at least 1", value=getattr(self, name)
             )
-        for name in ("patience", "freeze_layers", "evaluate_every", "micro_tokens", "weight_decay"):
+        for name in ("patience", "freeze_layers", "evaluate_every", "micro_tokens", "weight_decay",
+                     "lora_rank"):  # fmt: skip
             require(
                 getattr(self, name) >= 0, f"{name} must not be negative", value=getattr(self, name)
             )
-        for name in ("dropout", "warmup"):
+        for name in ("dropout", "warmup", "lora_dropout"):
             require(
                 0 <= getattr(self, name) < 1, f"{name} must be in [0, 1)", value=getattr(self, name)
             )
@@ -89,6 +96,11 @@ class FinetuneSettings(TaskSettings):
             require(getattr(self, name) > 0, f"{name} must be above 0", value=getattr(self, name))
         require(0 < self.layer_decay <= 1, "layer_decay must be in (0, 1]", value=self.layer_decay)
         require(0 <= self.seed < 1 << 31, "seed must be from 0 to 2147483647", value=self.seed)
+        require(
+            not self.lora_rank or (self.freeze_layers == 0 and self.feature_layers == "none"),
+            "adapters leave the encoder as it is: --lora-rank does not go with --freeze-layers or "
+            "--feature-layers",
+        )
         require(
             self.search == "none" or self.restarts == 1,
             "a search has one run a setting: --search and --restarts do not go together",

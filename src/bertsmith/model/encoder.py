@@ -43,6 +43,7 @@ class Layer(nn.Module):
         self.heads, self.head_size = config.num_attention_heads, config.head_size
         # Queries, keys and values in one product: rows 0..h are the queries' weights, and so on.
         self.qkv = nn.Linear(width, 3 * width)
+        self.lora: nn.Module | None = None  # an adapter, see model/lora.py
         self.attention_output = nn.Linear(width, width)
         self.attention_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
         self.feed_forward = nn.Linear(width, config.intermediate_size)
@@ -54,7 +55,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, batch: PackedBatch) -> Tensor:
         """[T, hidden] -> [T, hidden]."""
-        qkv = self.qkv(x).view(-1, 3, self.heads, self.head_size)  # [T, 3, H, D]
+        qkv = self.qkv(x) if self.lora is None else self.qkv(x) + self.lora(x)
+        qkv = qkv.view(-1, 3, self.heads, self.head_size)  # [T, 3, H, D]
         p = self.attention_dropout_p if self.training else 0.0
         y = self.attention_output(attend(qkv, batch, p).reshape(x.shape))
         x = self.attention_norm(x + dropout(y, self.hidden_dropout_p, self.training))

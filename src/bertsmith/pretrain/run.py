@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,19 @@ def pretrain(
         BertsmithError: settings, corpus or run folder do not fit; or the loss became not finite.
     """
     corpus = Corpus.open(corpus_folder, "train")
-    folder = RunFolder.open(
+    opened = RunFolder.open(
         out,
         settings,
         {"corpus": Source(str(corpus.folder), corpus.digest)},
         keep=settings.keep_checkpoints,
         resume=resume is not None,
     )
-    finished = folder.finished_summary()
-    if finished is not None:
-        note(f"{out} holds the finished run of these settings; nothing is left to do")
-        return finished
-    return _Run(folder, corpus, settings).go(resume)
+    with closing(opened) as folder:
+        finished = folder.finished_summary()
+        if finished is not None:
+            note(f"{out} holds the finished run of these settings; nothing is left to do")
+            return finished
+        return _Run(folder, corpus, settings).go(resume)
 
 
 class _Run:

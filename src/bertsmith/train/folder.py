@@ -30,7 +30,7 @@ class Source:
 
 
 class RunFolder:
-    """A run folder, locked for this process.
+    """A run folder, locked for this process until it is closed.
 
     Attributes:
         path: the folder.
@@ -39,7 +39,7 @@ class RunFolder:
 
     def __init__(self, path: Path, record: dict[str, Any], keep: int, lock: IO[str]) -> None:
         self.path, self.record, self._keep = path, record, keep
-        self._lock = lock  # held as long as this object lives
+        self._lock = lock
 
     @classmethod
     def open(
@@ -85,6 +85,10 @@ class RunFolder:
         folder.remember("bertsmith", version("bertsmith"))
         folder.remember("torch", torch.__version__)
         return folder
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.close()
 
     def remember(self, key: str, value: Any) -> Any:
         """The value that the run began with; ``value`` where it begins now."""
