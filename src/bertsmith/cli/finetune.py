@@ -1,7 +1,8 @@
 """A pre-trained encoder and a task's data -> fine-tuned model, scores, official output files.
 
   bertsmith finetune cola --model run/model --data glue/CoLA --out cola
-  bertsmith finetune classify --model run/model --data reviews.csv --label-column stars --out stars
+  bertsmith finetune classify --model run/model --data reviews.csv --text-column review \\
+      --label-column stars --out stars
   bertsmith finetune glue --model run/model --data glue/ --out glue_runs
 
 MODEL is any BERT in the common layout (config.json, model.safetensors, tokenizer), DATA a file or a

@@ -16,6 +16,7 @@ from bertsmith.tasks.task import Figures
 from bertsmith.train.clock import Clock
 
 _MISTAKES = 20
+_FEW = 50  # examples of dev below which its score is mostly chance
 
 
 def summarise(
@@ -66,13 +67,19 @@ def summarise(
         "labels": list(prepared.head.labels),
         "data": figures,
         "notes": prepared.notes,
-        "warnings": [*warnings, *notes_of(figures)],
+        "warnings": [*warnings, *_few(dev), *notes_of(figures)],
     }
     if dev is not None and dev.part.labelled:
         wrong = task.mistakes(dev.part, dev.predictions, _MISTAKES)
         result["mistakes"] = [dataclasses.asdict(one) for one in wrong]
         result["confusion"] = task.confusion(dev.part, dev.predictions, prepared.head)
     return result
+
+
+def _few(dev: Judged | None) -> list[str]:
+    if dev is None or len(dev.part.examples) >= _FEW:
+        return []
+    return [f"{dev.part.name} has {len(dev.part.examples)} examples: its score tells little"]
 
 
 def _baselines(prepared: Prepared, dev: Judged | None) -> Figures:
