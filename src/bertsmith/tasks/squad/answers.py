@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,8 @@ class SquadPrediction:
         text: the answer, an exact slice of the text; empty for no answer.
         start, end: its first character and the one after its last; -1 for no answer.
         probability: among the ranked answers.
-        ranked: the best answers with their probabilities, best first.
+        ranked: the best answers with their probabilities, best first; for version 2.0 no answer is
+            always one of them.
         null_odds: score of no answer less that of the best answer; None for version 1.1.
         best: the best answer that is one.
     """
@@ -76,8 +77,8 @@ def rank_answers(
     outputs: Sequence[Output],
     most: int,
     longest: int,
-) -> tuple[list[Answer], float]:
-    """The best answers over all windows of a question, each text once, and the score of none.
+) -> tuple[list[Answer], Answer]:
+    """The best answers over all windows of a question, each text once, and no answer.
 
     Exact: all pairs of a first token with most context here and a last one that does not come
     before it and is at most ``longest`` tokens on are looked at, where the 2018 script pairs the
@@ -91,8 +92,8 @@ def rank_answers(
         longest: most tokens of an answer.
 
     Returns:
-        Answers, best first, and the least score of [CLS] over the windows, which stands for no
-        answer.
+        Answers, best first, of equals the one that stands first; and no answer, with the least
+        scores that [CLS] has in a window.
     """
     found: list[Answer] = []
     for about, scores in zip(windows, outputs, strict=True):
@@ -101,15 +102,21 @@ def rank_answers(
     distinct: dict[str, Answer] = {}
     for one in found:
         distinct.setdefault(one.text, one)
-    null = min(float(scores[0, 0]) + float(scores[0, 1]) for scores in outputs)
-    return list(distinct.values())[:most], null
+    return list(distinct.values())[:most], _no_answer(outputs)
+
+
+def _no_answer(outputs: Sequence[Output]) -> Answer:
+    found = [(float(scores[0, 0]), float(scores[0, 1])) for scores in outputs]
+    first, last = min(found, key=sum)
+    return Answer("", -1, -1, first + last, first, last)
 
 
 def _window_answers(
     context: str, about: WindowAbout, scores: Output, most: int, longest: int
-) -> Iterator[Answer]:
+) -> list[Answer]:
+    """The best ``most`` different texts of a window."""
     if not about.length:
-        return
+        return []
     part = scores[about.first : about.first + about.length].astype(np.float64)
     first, last = part[:, 0], part[:, 1]
     width = min(longest, about.length)
@@ -118,43 +125,56 @@ def _window_answers(
     sums = first[:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)[: about.length]
     sums[~about.owned] = -np.inf
     flat = sums.ravel()
-    # More than asked for: some of them have the same text.
-    best = np.argpartition(-flat, min(2 * most, len(flat) - 1))[: 2 * most]
-    for place in best[np.argsort(-flat[best], kind="stable")].tolist():
-        if flat[place] == -np.inf:
-            return
-        i, j = divmod(place, width)
-        start, end = int(about.offsets[i, 0]), int(about.offsets[i + j, 1])
-        yield Answer(
-            context[start:end], start, end, float(flat[place]), float(first[i]), float(last[i + j])
-        )
+    allowed, asked = int((flat > -np.inf).sum()), most
+    while True:
+        found: dict[str, Answer] = {}
+        for place in _largest(flat, asked):
+            i, j = divmod(place, width)
+            start, end = int(about.offsets[i, 0]), int(about.offsets[i + j, 1])
+            text, score = context[start:end], float(flat[place])
+            found.setdefault(
+                text, Answer(text, start, end, score, first[i].item(), last[i + j].item())
+            )
+            if len(found) == most:
+                return list(found.values())
+        if asked >= allowed:
+            return list(found.values())
+        asked *= 4  # the same text stands in many places
+
+
+def _largest(scores: npt.NDArray[np.float64], most: int) -> list[int]:
+    """Places of the ``most`` largest scores and of those equal to the last, largest first."""
+    rank = max(0, len(scores) - most)
+    least = np.partition(scores, rank)[rank]
+    places = np.flatnonzero((scores >= least) & (scores > -np.inf))
+    ordered: list[int] = places[np.argsort(-scores[places], kind="stable")].tolist()
+    return ordered
 
 
 def predict(
-    name: str, answers: list[Answer], null: float, threshold: float | None, most: int
+    name: str, answers: list[Answer], null: Answer, threshold: float | None, most: int
 ) -> SquadPrediction:
     """The answer to give, by the rules of 2.0 where there is a threshold.
 
     Args:
         name: the question's id.
         answers: the ranked answers.
-        null: score of no answer.
+        null: no answer.
         threshold: no answer where the null odds are above it; None for version 1.1.
-        most: answers to keep.
+        most: answers to keep; no answer and the best one are kept however low they rank.
     """
-    ranked = list(answers)
-    odds = None
-    none = Answer("", -1, -1, null, null / 2, null / 2)
+    options, kept, odds = list(answers), answers[:1] or [null], None
     if threshold is not None:
-        odds = null - answers[0].score if answers else np.finfo(np.float64).max
-        ranked = sorted([*ranked, none], key=lambda one: -one.score)
-    chosen = answers[0] if answers else none
+        odds = null.score - answers[0].score if answers else float(np.finfo(np.float64).max)
+        options, kept = sorted([*answers, null], key=lambda one: -one.score), [*answers[:1], null]
+    chosen = answers[0] if answers else null
     if odds is not None and threshold is not None and odds > threshold:
-        chosen = none
-    ranked = (ranked or [none])[: max(most, 1)]
+        chosen = null
+    ranked = options[:most]
+    ranked += [one for one in kept if one not in ranked]
     chances = softmax(np.array([one.score for one in ranked]))
     pairs = tuple(zip(ranked, chances.tolist(), strict=True))
-    probability = next((chance for one, chance in pairs if one.text == chosen.text), 0.0)
+    probability = next(chance for one, chance in pairs if one is chosen)
     return SquadPrediction(
         name, chosen.text, chosen.start, chosen.end, probability, pairs, odds,
         answers[0].text if answers else "",

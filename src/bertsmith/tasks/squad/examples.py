@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from bertsmith.common.errors import InputError
 from bertsmith.tasks.task import Part
 
+_SECOND = re.compile(r"v?2(\D.*)?")  # "v2.0", "2.0-dev", not the year of a file
 _TWICE = "questions with an id that was there before, left out"
 
 
@@ -54,7 +55,11 @@ def read_squad(paths: list[Path], name: str, *, strict: bool) -> Part[SquadExamp
         for one in _questions(path):
             if one.id in seen:
                 if strict:
-                    raise InputError("two questions have the same id", file=path, value=one.id)
+                    raise InputError(
+                        "two questions have the same id", file=path, value=one.id,
+                        mend="leave one of them out; files of versions 1.1 and 2.0 share questions "
+                        "and belong in folders of their own",
+                    )  # fmt: skip
                 part.counts[_TWICE] += 1
                 continue
             seen.add(one.id)
@@ -79,7 +84,7 @@ def _questions(path: Path) -> Iterator[SquadExample]:
         raise InputError(f"the file is not JSON: {error}", file=path) from None
     found = list(_Walk(path).articles(raw))
     version = raw.get("version") if isinstance(raw, dict) else None
-    second = str(version or "").lstrip("v").startswith("2")
+    second = bool(_SECOND.fullmatch(str(version)))
     second = second or any(one.impossible is not None for one in found)
     for one in found:
         if second and one.impossible is None:
@@ -138,8 +143,3 @@ class _Walk:
 
     def _wrong(self, message: str, value: object = None) -> InputError:
         return InputError(message, file=self._path, value=value, mend="SQuAD's JSON is expected")
-
-
-def article_sizes(part: Part[SquadExample]) -> Counter[str]:
-    """Questions of each article."""
-    return Counter(one.article for one in part.examples)

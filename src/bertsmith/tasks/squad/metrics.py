@@ -66,8 +66,9 @@ def best_threshold(null_odds: Floats, gain: Floats) -> float:
 
     Returns:
         The lowest threshold of the best ones; questions with these odds are still answered. As the
-        official ``find_best_thresh`` finds it, except that questions of equal odds, which no
-        threshold can tell apart, are taken together.
+        official ``find_best_thresh`` finds it, with two exceptions. Questions of equal odds, which
+        no threshold can tell apart, are taken together. Where it is best to answer nothing it is
+        below all odds; the official 0 would still answer questions with odds below 0.
     """
     values, place = np.unique(null_odds, return_inverse=True)
     totals = np.concatenate([[0.0], np.cumsum(np.bincount(place, gain, len(values)))])

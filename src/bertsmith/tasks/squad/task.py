@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bertsmith.common.errors import InputError
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.squad.answers import SquadPrediction, WindowAbout, predict, rank_answers
 from bertsmith.tasks.squad.encode import SquadEncoder
@@ -90,18 +91,31 @@ class SquadTask(Task[SquadExample]):
         *,
         training: bool,
     ) -> Encoded:
-        """Windows; see :class:`~bertsmith.tasks.squad.encode.SquadEncoder`."""
+        """Windows; see :class:`~bertsmith.tasks.squad.encode.SquadEncoder`.
+
+        Raises:
+            InputError: in training with ``strict``, an answer is not where the file says.
+        """
         del head
         settings = self.settings
         encoder = SquadEncoder(
             tokenizer, max_length, settings.max_query_length, settings.doc_stride
         )
         encoded = encoder.encode(part.examples, training)
-        part.skipped += [
-            f"{part.files[0] if part.files else part.name}: question {name}: the text does not "
-            "hold the answer where answer_start says"
+        place = ", ".join(str(one) for one in part.files) or part.name
+        wrong = [
+            f"question {name}: the text does not hold the answer where answer_start says"
             for name in encoder.wrong
         ]
+        if wrong and settings.strict:
+            raise InputError(
+                wrong[0], file=place,
+                mend="mend the file, or train without --strict: such questions are then skipped "
+                "and counted",
+            )  # fmt: skip
+        there = set(part.skipped)  # a part may be encoded again
+        lines = (f"{place}: {line}" for line in wrong)
+        part.skipped += [line for line in lines if line not in there]
         return encoded
 
     def tune(

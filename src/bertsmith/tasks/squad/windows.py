@@ -37,6 +37,8 @@ def cut_windows(tokens: int, room: int, stride: int) -> list[Window]:
         room: most tokens of a window, at least 1.
         stride: at least 1.
     """
+    assert room >= 1  # else it never ends; see check_room
+    assert stride >= 1
     found, start = [(0, min(tokens, room))], 0
     while start + found[-1][1] < tokens:
         start += min(stride, found[-1][1])
@@ -49,8 +51,11 @@ def owners(windows: list[Window], tokens: int) -> npt.NDArray[np.int64]:
 
     ``min(left, right) + 0.01 * length``, the first of equals (``_check_is_max_context``).
     """
-    scores = np.full((len(windows), tokens), -np.inf)
+    most, owner = np.full(tokens, -np.inf), np.zeros(tokens, np.int64)
     for at, (start, length) in enumerate(windows):
         left = np.arange(length)
-        scores[at, start : start + length] = np.minimum(left, left[::-1]) + 0.01 * length
-    return scores.argmax(0) if tokens else np.empty(0, np.int64)
+        here = np.minimum(left, left[::-1]) + 0.01 * length
+        better = here > most[start : start + length]
+        most[start : start + length][better] = here[better]
+        owner[start : start + length][better] = at
+    return owner
