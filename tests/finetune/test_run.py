@@ -20,6 +20,7 @@ from bertsmith.finetune.repeats import finetune, plan_runs
 from bertsmith.finetune.run import finetune_once
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.predict.evaluate import evaluate
+from bertsmith.reports.html import write_report
 from bertsmith.tasks.outputs import model_outputs
 from bertsmith.tasks.registry import make_task
 from bertsmith.train import session
@@ -178,6 +179,10 @@ def test_restarts_are_compared_and_the_best_is_kept(
     best = tmp_path / "runs" / "runs" / summary["best_run"] / "model" / "model.safetensors"
     kept = tmp_path / "runs" / "model" / "model.safetensors"
     assert kept.read_bytes() == best.read_bytes()
+    page = (tmp_path / "runs" / "report.html").read_text()
+    assert all(name in page for name in scores)
+    assert "restarts = 3" in page
+    assert write_report(tmp_path / "runs").exists()
 
 
 def test_the_papers_search_is_18_runs() -> None:
@@ -193,6 +198,14 @@ def test_a_run_that_learns_nothing_is_called_degenerate(model: Path, cola: Path,
     summary = finetune(prepared(model, cola), tmp_path / "none", settings)
     assert summary["learned"] is False
     assert "degenerate" in summary["verdict"]
+
+
+def test_the_baseline_does_not_warn(model: Path, cola: Path, tmp_path: Path, capsys) -> None:
+    """A constant guess has no Matthews; that is not said of a model that learnt."""
+    settings = dataclasses.replace(SETTINGS, evaluate_every=1000)
+    summary = finetune(prepared(model, cola), tmp_path / "run", settings)
+    assert summary["score"] > 0.9
+    assert "all predictions are the same" not in capsys.readouterr().err
 
 
 def test_frozen_layers_stay_and_the_others_learn(model: Path, cola: Path, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_i01_a_random_pooler_is_refused(folder, tmp_path) -> None:
     [
         ({"pooling": "best"}, "no such pooling"),
         ({"layers": "6"}, "in a model of 5"),
+        ({"layers": "1", "pooling": "pooler"}, "the pooler reads the last layer"),
         ({"layers": "lst"}, "number from 0 to 5"),
         ({"max_length": 25}, "from 3 to 24"),
     ],

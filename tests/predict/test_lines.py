@@ -92,6 +92,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, task: str, line: str) -> None:
     with pytest.raises(InputError, match=r"in\.txt:8: .*\n  mend: give ") as error:
         predictor.predict([line], "in.txt", 8)
     assert error.value.line == 8
+    assert "Error(" not in str(error.value)
 
 
 def test_the_command_answers_line_by_line(tmp_path: Path) -> None:

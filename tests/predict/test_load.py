@@ -41,3 +41,16 @@ def test_load_fill_embed(tmp_path) -> None:
 def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, bertsmith; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_one_text_and_none(tmp_path) -> None:
+    config = BertConfig(
+        vocab_size=8, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=16,
+    )  # fmt: skip
+    save_model(tmp_path / "model", BertForPreTraining(config), Tokenizer(WORDS), "")
+    model = bertsmith.load(tmp_path / "model")
+    np.testing.assert_array_equal(model.embed("red fox"), model.embed(["red fox"]))
+    assert len(model.embed([])) == 0
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()}
+    assert len(modes) == 1  # the weights are as readable as the rest

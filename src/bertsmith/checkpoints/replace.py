@@ -33,6 +33,8 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         part.chmod(0o777 & ~umask)
         yield part
         for path in part.rglob("*"):
+            if path.is_file():  # some writers make files that only their owner can read
+                path.chmod(0o666 & ~umask)
             sync(path)
         sync(part)
         if target.exists():

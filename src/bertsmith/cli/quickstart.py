@@ -1,7 +1,7 @@
 """The whole job: text -> vocabulary -> corpus -> pre-trained BERT -> figures, blanks, report.
 
 Without PATH the text is the documentation inside the installed Python and its packages: nothing is
-downloaded. With PATH it is your own files or folders. About eight minutes on 2 CPU cores.
+downloaded. With PATH it is your own files or folders. About ten minutes on 2 CPU cores.
 
   bertsmith quickstart
   bertsmith quickstart my_texts/ --out my_run

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -30,6 +31,7 @@ from rich.table import Table
 _LINE_EVERY_S = 15.0
 _SHORT_S = 2.0  # what takes less is not worth a line in a log
 
+_muted = False
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -38,8 +40,21 @@ def note(text: str) -> None:
     console.print(escape(text))
 
 
+@contextmanager
+def muted() -> Iterator[None]:
+    """No warnings inside: they would be about something that the user did not ask for."""
+    global _muted  # noqa: PLW0603 - one console, one switch
+    before, _muted = _muted, True
+    try:
+        yield
+    finally:
+        _muted = before
+
+
 def warn(text: str) -> None:
     """One line that the user should not miss."""
+    if _muted:
+        return
     console.print(f"[yellow]warning:[/yellow] {escape(text)}")
 
 

@@ -10,15 +10,17 @@ from typing import Any
 
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.common.console import note, table
-from bertsmith.common.files import write_json
+from bertsmith.common.files import write_json, write_text
+from bertsmith.common.settings import to_toml
 from bertsmith.finetune.prepare import Prepared
 from bertsmith.finetune.run import finetune_once
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.finetune.statistics import spread
+from bertsmith.reports.html import write_report
 
 # Paper, appendix A.3.
 _BATCHES, _RATES, _EPOCHS = (16, 32), (5e-5, 3e-5, 2e-5), (2.0, 3.0, 4.0)
-_KEPT = ("model", "adapter", "predictions", "metrics.json", "metrics.jsonl", "report.html")
+_KEPT = ("model", "adapter", "predictions", "metrics.json", "metrics.jsonl")
 
 
 def finetune(
@@ -41,7 +43,9 @@ def finetune(
     best = max(summaries, key=lambda name: _rank(summaries[name]))
     result = {**summaries[best], "best_run": best, **_compare(summaries)}
     _copy(out / "runs" / best, out)
+    write_text(out / "config.toml", to_toml(settings, "Settings of these runs; itself a recipe."))
     write_json(out / "summary.json", result)
+    write_report(out)
     return result
 
 
@@ -95,20 +99,20 @@ def show_runs(summary: dict[str, Any]) -> None:
         return
     bad = summary["degenerate_runs"]
     rows = [
-        (
-            name,
-            "" if score is None else f"{score:.4f}",
-            "best" if name == summary["best_run"] else "",
-        )
+        (name, "" if score is None else f"{score:.4f}", _remark(name, summary))
         for name, score in summary["runs"].items()
-        if name not in bad
     ]
     table(f"Runs ({summary['metric']} on dev)", ("run", "score", ""), rows)
-    for name, verdict in bad.items():
-        note(f"apart, {name}: {verdict}")
+    if bad:
+        note("degenerate runs learnt nothing and do not count in the statistics")
     found = summary["spread"]
     if found:
         note(
             f"mean {found['mean']:.4f}, standard deviation {found['standard_deviation']:.4f}, "
             f"median {found['median']:.4f}, {found['least']:.4f} to {found['greatest']:.4f}"
         )
+
+
+def _remark(name: str, summary: dict[str, Any]) -> str:
+    best = "kept" if name == summary["best_run"] else ""
+    return f"degenerate {best}".strip() if name in summary["degenerate_runs"] else best

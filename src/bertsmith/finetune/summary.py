@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertsmith.common.console import note, table, warn
+from bertsmith.common.console import muted, note, table, warn
 from bertsmith.finetune.prepare import Prepared, notes_of
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.finetune.statistics import bootstrap, degenerate
@@ -87,14 +87,15 @@ def _baselines(prepared: Prepared, dev: Judged | None) -> Figures:
     if dev is None or not dev.part.labelled:
         return {}
     guess = prepared.task.most_frequent(prepared.train.part, dev.part)
-    return {} if guess is None else prepared.task.score(dev.part, guess)
+    with muted():  # what is undefined for one answer throughout says nothing about the model
+        return {} if guess is None else prepared.task.score(dev.part, guess)
 
 
 def _verdict(metric: str, dev: Judged | None, reason: str | None) -> str:
     if reason is not None:
         return (
-            f"the run is degenerate: {reason}. Usual mends: a lower learning rate, more epochs, "
-            "--optimizer stable, --restarts"
+            f"the run is degenerate: {reason}. Usual mends: more epochs; another learning "
+            "rate (small models take about 1e-3: --recipe small-model); --restarts"
         )
     if dev is None:
         return "unknown: there is no dev part"

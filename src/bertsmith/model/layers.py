@@ -26,6 +26,11 @@ def has_layers(name: str, layers: int) -> bool:
     return name in LAYERS and (layers >= 4 or "four" not in name)
 
 
+def known_layers(layers: int) -> list[str]:
+    """The combinations that a model of so many layers has."""
+    return [name for name in LAYERS if has_layers(name, layers)]
+
+
 def width(name: str, hidden_size: int) -> int:
     """Numbers in a token's vector."""
     return 4 * hidden_size if name == "concat-last-four" else hidden_size

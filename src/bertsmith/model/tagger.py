@@ -10,7 +10,7 @@ from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.dropout import dropout
 from bertsmith.model.initialise import initialise
-from bertsmith.model.layers import LAYERS, has_layers, width
+from bertsmith.model.layers import LAYERS, has_layers, known_layers, width
 from bertsmith.model.packed import PackedBatch
 from bertsmith.model.task import BertForTask, Head
 
@@ -31,10 +31,12 @@ class FeatureTagger(BertForTask):
     def __init__(self, config: BertConfig, head: Head) -> None:
         super().__init__(config, head)
         if head.kind != "tokens" or not has_layers(head.features, config.num_hidden_layers):
+            there = ", ".join(known_layers(config.num_hidden_layers))
             raise ModelError(
                 f"a model of {config.num_hidden_layers} layers has no such features for tagging",
-                value=head.features, mend=f"known: {', '.join(LAYERS)}",
-            )  # fmt: skip
+                value=head.features,
+                mend=f"it has: {there}",
+            )
         self.lstm = nn.LSTM(
             width(head.features, config.hidden_size), _SIZE, _DEPTH, bidirectional=True
         )

@@ -15,7 +15,7 @@ from torch import Tensor
 from bertsmith.checkpoints.directory import load_encoder
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.model.encoder import Encoder
-from bertsmith.model.layers import LAYERS, Combine, has_layers
+from bertsmith.model.layers import LAYERS, Combine, has_layers, known_layers
 from bertsmith.model.packed import PackedBatch
 from bertsmith.tasks.batch import pieces
 from bertsmith.text.tokenizer import Tokenizer
@@ -135,12 +135,14 @@ class Embedder:
             raise ModelError(
                 "the model has no pooler: its pooled vectors would be random", mend="use the mean"
             )
+        if pooling == "pooler" and layers != "last":
+            raise SettingsError("the pooler reads the last layer", value=layers)
         count = self.encoder.config.num_hidden_layers
         if layers.isdigit() and int(layers) <= count:
             return lambda states: states[int(layers)]
         if not has_layers(layers, count):
             raise SettingsError(
                 f"no such layers in a model of {count}", value=layers,
-                mend=f"a number from 0 to {count}, or {', '.join(LAYERS)}",
+                mend=f"a number from 0 to {count}, or {', '.join(known_layers(count))}",
             )  # fmt: skip
         return LAYERS[layers]

@@ -99,8 +99,9 @@ class Predictor:
             fields = json.loads(line) if line.lstrip().startswith("{") else {"text": line}
             return _EXAMPLES[kind](fields, str(number - 1))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = f"no field {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
             raise InputError(
-                f"the line is not what a model of {self.task.name} needs ({error!r})",
+                f"the line is not what a model of {self.task.name} needs: {reason}",
                 file=file or None, line=number, mend=f"give {_NEEDED[kind]}",
             ) from None  # fmt: skip
 

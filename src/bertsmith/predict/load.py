@@ -35,16 +35,22 @@ class PretrainedModel:
         """
         return fill(self.model, self.tokenizer, texts, top_k=top)
 
-    def embed(self, texts: Sequence[str], pooling: str = "mean", layers: str = "last") -> Vectors:
+    def embed(
+        self, texts: Sequence[str] | str, pooling: str = "mean", layers: str = "last"
+    ) -> Vectors:
         """[texts, width] a vector a text; see :meth:`~bertsmith.predict.embed.Embedder.embed`.
 
-        Texts longer than the model's positions are cut. For a vector a token, use the Embedder.
+        One text alone is a list of one. Texts longer than the model's positions are cut. For a
+        vector a token, use the Embedder.
         """
+        if isinstance(texts, str):
+            texts = [texts]
         longest = self.model.config.max_position_embeddings
         found = Embedder(self.model.encoder, self.tokenizer).embed(
             texts, pooling, layers, max_length=longest
         )
-        return np.stack([one.vectors for one in found])
+        vectors = [one.vectors for one in found]
+        return np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
 
 
 def load(folder: str | Path) -> PretrainedModel:

@@ -15,7 +15,7 @@ from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.reports.html import write_report
 from bertsmith.tasks.registry import make_task
 
-_RECIPE = Path(__file__).parent.parent / "recipes" / "finetune" / "quickstart.toml"
+_RECIPE = Path(__file__).parent.parent / "recipes" / "finetune" / "small-model.toml"
 _CLEAR = 0.05  # accuracy by which the pre-trained model must be ahead
 
 
@@ -29,7 +29,9 @@ def compare_with_random(model: Path, data: Path, out: Path) -> dict[str, Any]:
         data: folder with ``train.jsonl`` and ``dev.jsonl``.
         out: folder of the two runs.
     """
-    settings = FinetuneSettings(**{**read_recipe(FinetuneSettings, _RECIPE), "task": "classify"})
+    settings = FinetuneSettings(
+        **{**read_recipe(FinetuneSettings, _RECIPE), "task": "classify", "max_length": 64}
+    )
     prepared = prepare(make_task("classify", settings), model, data, settings.max_length)
     show_data(prepared)
     note("fine-tuning the pre-trained model:")

@@ -56,7 +56,7 @@ def make_task(name: str, settings: TaskSettings) -> Task[Any]:
         close = nearest(known, TASKS)
         hint = f"did you mean {close!r}? " if close else ""
         raise SettingsError(
-            "no task of that name", value=name, mend=f"{hint}known: {', '.join(TASKS)}"
+            "no task of that name", value=name, mend=f"{hint}known: glue, {', '.join(TASKS)}"
         )
     module, kind = _OTHERS[known][1].split(":")
     made: Task[Any] = getattr(import_module(f"bertsmith.tasks.{module}"), kind)(settings)

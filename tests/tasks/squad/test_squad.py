@@ -600,3 +600,11 @@ def test_output_files_are_the_official_ones(tmp_path: Path) -> None:
     assert sum(one["probability"] for one in ranked) == pytest.approx(1)
     odds = json.loads(paths[2].read_text())
     assert odds["a"] < 0 < odds["b"]
+
+
+def test_no_answer_throughout_is_the_baseline_of_version_2() -> None:
+    part, _ = version_2_part()
+    task = SquadTask(settings())
+    assert task.score(part, task.most_frequent(part, part))["f1"] == 0.5
+    one = part_of(SquadExample("a", "?", "red fox", (("red", 0),)))
+    assert task.most_frequent(one, one) is None

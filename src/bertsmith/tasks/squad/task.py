@@ -189,6 +189,15 @@ class SquadTask(Task[SquadExample]):
         """The official files, in a folder with the part's name."""
         return write_answers(folder / part.name, predictions)
 
+    def most_frequent(
+        self, train: Part[SquadExample], part: Part[SquadExample]
+    ) -> list[SquadPrediction] | None:
+        """No answer throughout, for version 2.0."""
+        del train
+        if not is_version_2(part):
+            return None
+        return [SquadPrediction(one.id, "", -1, -1, 1.0, (), None, "") for one in part.examples]
+
     def mistakes(
         self, part: Part[SquadExample], predictions: Sequence[SquadPrediction], most: int
     ) -> list[Mistake]:
