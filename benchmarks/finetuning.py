@@ -214,6 +214,7 @@ def run(name: str, seed: int, side: str, data: Path) -> dict[str, Any]:
         "train": len(prepared.train.encoded.features),
         "dev": len(prepared.dev[0].part.examples),
         "epochs": settings.epochs,
+        "threads": torch.get_num_threads(),
         "versions": {one: version(one) for one in ("bertsmith", "torch", "transformers")},
     }
 
@@ -252,6 +253,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the data sets")
     parser.add_argument("--out", type=Path, required=True, help="results file (JSON Lines)")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     arguments = parser.parse_args()
     results = []
@@ -262,7 +264,7 @@ def main() -> None:
         return
     known = {(one["row"], one["side"], one["seed"]) for one in results}
     for name in arguments.rows:
-        for seed in range(arguments.seeds):
+        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
             for side in ("ours", "plain"):
                 if (name, side, seed) not in known:
                     result = run(name, seed, side, arguments.data)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertsmith.checkpoints.directory import load_task_model, save_model
+from bertsmith.checkpoints.directory import load_task_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.layers import LAYERS
@@ -63,7 +64,7 @@ def test_a_model_directory_holds_it_whole(tmp_path: Path) -> None:
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefg"]
     model = task_model(CONFIG, Head("tokens", LABELS, "sum-all")).eval()
     save_model(tmp_path / "model", model, Tokenizer(words), "")
-    loaded, _ = load_task_model(tmp_path / "model")
+    loaded = load_task_model(tmp_path / "model").model
     assert loaded.spec == model.spec
     with torch.inference_mode():
         assert torch.equal(loaded(batch(6, 3)), model(batch(6, 3)))

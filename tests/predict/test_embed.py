@@ -8,13 +8,14 @@ import pytest
 import torch
 import transformers
 
-from bertsmith.checkpoints.directory import save_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import InputError, ModelError, SettingsError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.layers import LAYERS
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.embed import Embedder
 from bertsmith.predict.embed_file import embed_to_parquet, read_texts
+from bertsmith.tasks.settings import TaskSettings
 from bertsmith.text.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "fox", "runs", "##s", "."]
@@ -117,7 +118,7 @@ def test_what_can_not_be(folder, options: dict, message: str) -> None:
 def test_a_file_becomes_parquet(folder, tmp_path) -> None:
     source, target = tmp_path / "texts.txt", tmp_path / "vectors.parquet"
     source.write_bytes("red fox\r\n\r\nthe fox\u2028runs .\n".encode())
-    texts = read_texts(source, "text")
+    texts = read_texts(source, TaskSettings())
     assert texts == ["red fox", "", "the fox\u2028runs ."]
     embedder = Embedder.load(folder)
     figures = embed_to_parquet(embedder, texts, target, "mean", max_length=20)
@@ -137,12 +138,12 @@ def test_a_file_becomes_parquet(folder, tmp_path) -> None:
 
 def test_texts_of_tables_and_bad_files(tmp_path) -> None:
     (tmp_path / "a.jsonl").write_text('{"body": "red"}\n{"body": "fox"}\n')
-    assert read_texts(tmp_path / "a.jsonl", "body") == ["red", "fox"]
+    assert read_texts(tmp_path / "a.jsonl", TaskSettings(text_column="body")) == ["red", "fox"]
     with pytest.raises(InputError, match="no column 'text'"):
-        read_texts(tmp_path / "a.jsonl", "text")
+        read_texts(tmp_path / "a.jsonl", TaskSettings())
     (tmp_path / "b.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(InputError, match="byte 3 is not utf-8"):
-        read_texts(tmp_path / "b.txt", "text")
-    assert read_texts(tmp_path / "b.txt", "text", "latin-1") == ["café"]
+        read_texts(tmp_path / "b.txt", TaskSettings())
+    assert read_texts(tmp_path / "b.txt", TaskSettings(encoding="latin-1")) == ["café"]
     with pytest.raises(InputError, match="no such file"):
-        read_texts(tmp_path / "c.txt", "text")
+        read_texts(tmp_path / "c.txt", TaskSettings())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertsmith.checkpoints.directory import save_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import InputError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.packed import PackedBatch
@@ -30,13 +30,13 @@ HEADS = {
 }
 
 
-def made(folder: Path, task: str) -> Path:
+def made(folder: Path, task: str, **options: str) -> Path:
     torch.manual_seed(1)
     config = BertConfig(
         vocab_size=10, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=128, initializer_range=0.5,
     )  # fmt: skip
-    settings = TaskSettings(label_separator="|" if task == "labels" else "")
+    settings = TaskSettings(label_separator="|" if task == "labels" else "", **options)
     head = HEADS.get(task, Head("labels", ("a", "b")))
     record = task_record("classify" if task == "labels" else task, settings, {})
     save_model(folder, BertForTask(config, head), Tokenizer(WORDS), "", {RECORD: record})
@@ -102,4 +102,15 @@ def test_the_command_answers_line_by_line(tmp_path: Path) -> None:
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert answers == Predictor.load(folder).predict(["red fox", "far"])
-    assert done.stderr == ""
+    assert done.stderr == "weights: 25 tensors from safetensors\n"
+
+
+def test_a_model_of_pairs_refuses_single_texts(tmp_path: Path) -> None:
+    predictor = Predictor.load(made(tmp_path, "classify", pair_column="other"))
+    pair = '{"text": "red", "pair": ""}'
+    assert len(predictor.predict([pair, pair])) == 2
+    with pytest.raises(InputError, match="2 of 3 lines have no second text") as caught:
+        predictor.predict([pair, "red", '{"text": "fox"}'], "a.txt", 10)
+    assert (caught.value.file, caught.value.line) == ("a.txt", 11)
+    with pytest.raises(InputError, match="pair is not text"):
+        predictor.predict(['{"text": "red", "pair": 3}'])

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import bertsmith
-from bertsmith.checkpoints.directory import save_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.pretraining import BertForPreTraining

@@ -6,15 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bertsmith.checkpoints.names import Table, pretraining_table, tagger_table, task_table
+from torch import nn
+
+from bertsmith.checkpoints.names import (
+    Table,
+    encoder_table,
+    pretraining_table,
+    tagger_table,
+    task_table,
+)
 from bertsmith.common.errors import ModelError
+from bertsmith.model.bare import BareBert
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.tagger import FeatureTagger
 from bertsmith.model.task import POOLED, BertForTask, Head, Kind
 
-Model = BertForPreTraining | BertForTask
+Model = BertForPreTraining | BertForTask | BareBert
 
-_PRETRAINING, _FEATURE_BASED = "BertForPreTraining", "BertForFeatureBasedTagging"
+_PRETRAINING, _MASKED_LM, _BARE = "BertForPreTraining", "BertForMaskedLM", "BertModel"
+_FEATURE_BASED = "BertForFeatureBasedTagging"
 _SEQUENCE = "BertForSequenceClassification"
 # Kind of head -> class, and the problem_type that tells the three uses of one class apart.
 _CLASSES: dict[Kind, tuple[str, str]] = {
@@ -27,11 +37,16 @@ _CLASSES: dict[Kind, tuple[str, str]] = {
 }
 
 
-def table_of(model: Model) -> Table:
+def table_of(model: nn.Module) -> Table:
     """The names of a model's parameters."""
-    layers = model.config.num_hidden_layers
+    assert isinstance(model, BertForPreTraining | BertForTask | BareBert)
+    config, layers = model.config, model.config.num_hidden_layers
+    if isinstance(model, BareBert):
+        return encoder_table(layers, model.encoder.pooler is not None)
     if isinstance(model, BertForPreTraining):
-        return pretraining_table(layers)
+        return pretraining_table(
+            layers, model.next_sentence is not None, config.tie_word_embeddings
+        )
     if isinstance(model, FeatureTagger):
         return tagger_table(layers, model.lstm.num_layers)
     layer = "qa_outputs" if model.spec.kind == "span" else "classifier"
@@ -40,8 +55,10 @@ def table_of(model: Model) -> Table:
 
 def describe(model: Model) -> dict[str, Any]:
     """The keys of ``config.json`` that name the architecture and the labels."""
+    if isinstance(model, BareBert):
+        return {"architectures": [_BARE]}
     if isinstance(model, BertForPreTraining):
-        return {"architectures": [_PRETRAINING]}
+        return {"architectures": [_PRETRAINING if model.next_sentence else _MASKED_LM]}
     name, problem = _CLASSES[model.spec.kind]
     labels = model.spec.labels or (("LABEL_0",) if model.spec.kind == "value" else ())
     result: dict[str, Any] = {"architectures": [name]}
@@ -53,6 +70,32 @@ def describe(model: Model) -> dict[str, Any]:
         result["id2label"] = {str(number): label for number, label in enumerate(labels)}
         result["label2id"] = {label: number for number, label in enumerate(labels)}
     return result
+
+
+def has_task_head(config: Mapping[str, Any]) -> bool:
+    """Whether a ``config.json`` names a class with the head of a task."""
+    names = config.get("architectures") or [""]
+    return names[0] == _FEATURE_BASED or names[0] in {name for name, _ in _CLASSES.values()}
+
+
+def complete(config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+    """The keys of a ``config.json`` with the architecture and number of labels that it lacks.
+
+    Configurations of 2018 say neither; the heads among the tensors do.
+
+    Args:
+        config: the keys.
+        shapes: shape of each tensor, under Hugging Face's names.
+    """
+    found = dict(config)
+    heads = [name for name in ("classifier", "qa_outputs") if f"{name}.weight" in shapes]
+    if not found.get("architectures") and heads:
+        every_token = "bert.pooler.dense.weight" not in shapes
+        kind: Kind = "tokens" if every_token else "classes"
+        found["architectures"] = [_CLASSES["span" if heads == ["qa_outputs"] else kind][0]]
+    if "classifier" in heads and not {"id2label", "num_labels"} & found.keys():
+        found["num_labels"] = shapes["classifier.weight"][0]
+    return found
 
 
 def head_of(config: Mapping[str, Any], file: Path) -> Head:

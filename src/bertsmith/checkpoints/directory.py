@@ -1,21 +1,24 @@
-"""Model directories: configuration, weights, tokenizer and card, as transformers reads them."""
+"""Models in, from any layout: each whole, with a report, or not at all."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
-from safetensors import SafetensorError
 from torch import nn
 
-from bertsmith.checkpoints.architectures import Model, describe, head_of, table_of
-from bertsmith.checkpoints.names import encoder_table
-from bertsmith.checkpoints.replace import atomic_folder
-from bertsmith.checkpoints.weights import LoadReport, load_weights, write_weights
+from bertsmith.checkpoints.architectures import (
+    Model,
+    has_task_head,
+    head_of,
+    table_of,
+)
+from bertsmith.checkpoints.checkpoint import Checkpoint, open_checkpoint
+from bertsmith.checkpoints.save import check_sizes
+from bertsmith.checkpoints.weights import LoadReport, fill_model
 from bertsmith.common.errors import ModelError
-from bertsmith.common.files import write_json, write_text
+from bertsmith.model.bare import BareBert
 from bertsmith.model.config import BertConfig
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.pretraining import BertForPreTraining
@@ -23,161 +26,160 @@ from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask
 from bertsmith.text.tokenizer import Tokenizer
 
-CONFIG = "config.json"
-WEIGHTS = "model.safetensors"
-CARD = "README.md"
-# Keys of config.json that belong to an architecture, and go when the architecture changes.
-_OF_ARCHITECTURE = (
-    "architectures",
-    "problem_type",
-    "id2label",
-    "label2id",
-    "num_labels",
-    "feature_layers",
-)
+M = TypeVar("M", bound=nn.Module)
+_POOLER, _NEXT = "bert.pooler.", "cls.seq_relationship."
 
 
-def save_model(
-    folder: Path,
-    model: Model,
-    tokenizer: Tokenizer,
-    card: str,
-    records: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a model directory; a save that fails or is killed leaves the old directory whole.
+class Loaded(NamedTuple, Generic[M]):
+    """A model in evaluation mode on the CPU, its tokenizer, and where its weights came from."""
+
+    model: M
+    tokenizer: Tokenizer
+    report: LoadReport
+
+
+def load_model(path: Path) -> Loaded[BertForPreTraining]:
+    """Read a model with a masked-LM head, and with the next-sentence head where it has one.
 
     Args:
-        folder: where the directory will be; an old one is replaced.
-        model: the model; its weights are stored in the type they have.
-        tokenizer: the tokenizer whose ids the model knows.
-        card: the text of ``README.md``.
-        records: JSON files to write beside, by name.
-
-    Raises:
-        ModelError: the tokenizer has more entries than the model's embedding, or the disk is full
-            or not writable.
-    """
-    _check_sizes(folder, model.config, tokenizer)
-    others = {key: v for key, v in model.config.extra.items() if key not in _OF_ARCHITECTURE}
-    config = dataclasses.replace(
-        model.config, pad_token_id=tokenizer.ids.pad, extra={**others, **describe(model)}
-    )
-    try:
-        with atomic_folder(folder) as part:
-            config.to_json(part / CONFIG)
-            write_weights(part / WEIGHTS, model)
-            tokenizer.save(part)
-            for name, record in (records or {}).items():
-                write_json(part / name, record)
-            write_text(part / CARD, card)
-    except (OSError, SafetensorError) as error:
-        raise ModelError(
-            f"the model directory can not be written: {error}",
-            file=folder,
-            mend="make room or choose another folder; what was there before is untouched",
-        ) from error
-
-
-def load_model(folder: Path) -> tuple[BertForPreTraining, Tokenizer]:
-    """Read a model with both pre-training heads, in evaluation mode and on the CPU.
+        path: as for :func:`~bertsmith.checkpoints.locate.locate`, here and below.
 
     Raises:
         ModelError: a file is missing or damaged, a tensor is missing, left over or of another
             shape, or tokenizer and model do not fit together.
         InputError: the tokenizer's files are malformed.
     """
-    tokenizer = _tokenizer(folder)
-    model, report = load_partial(folder)
-    _check_whole(folder, report, "BertForPreTraining")
-    _check_sizes(folder, model.config, tokenizer)
-    return model, tokenizer
+    checkpoint = open_checkpoint(path)
+    if not checkpoint.has("cls.predictions."):
+        raise ModelError(
+            "the model has no masked-LM head", file=checkpoint.file,
+            mend="give a pre-trained model that still has it: bertsmith pretrain makes one",
+        )  # fmt: skip
+    return _whole(checkpoint, _pretraining(checkpoint))
 
 
-def load_task_model(folder: Path) -> tuple[BertForTask, Tokenizer]:
-    """Read a fine-tuned model with its head and labels, ours or one saved by transformers.
+def load_task_model(path: Path) -> Loaded[BertForTask]:
+    """Read a fine-tuned model with its head and labels, ours or another program's.
 
     Raises:
         ModelError: as :func:`load_model`; or the model has no head of a task.
         InputError: the tokenizer's files are malformed.
     """
-    tokenizer = _tokenizer(folder)
-    config = BertConfig.from_json(folder / CONFIG)
-    model = task_model(config, head_of(config.extra, folder / CONFIG)).eval()
-    report = load_weights(model, folder / WEIGHTS, table_of(model))
-    _check_whole(folder, report, type(model).__name__)
-    _check_sizes(folder, config, tokenizer)
-    return model, tokenizer
+    checkpoint = open_checkpoint(path)
+    config = checkpoint.config
+    return _whole(checkpoint, task_model(config, head_of(config.extra, checkpoint.location.config)))
 
 
-def load_encoder(
-    folder: Path, encoder: Encoder | None = None
-) -> tuple[Encoder, Tokenizer, LoadReport]:
-    """Read the encoder of any model directory, whatever heads it has.
-
-    A pooler may be missing (``report.new`` names it): the caller decides whether that will do.
+def load_encoder(path: Path, encoder: Encoder | None = None) -> Loaded[Encoder]:
+    """Read the encoder of any model, whatever heads it has.
 
     Args:
-        folder: the model directory.
-        encoder: the encoder to fill, made for its configuration; None for a new one.
+        path: the model.
+        encoder: the encoder to fill, made for its configuration; None for a new one, which has a
+            pooler where the checkpoint has one. A pooler that the checkpoint lacks keeps its random
+            values; the report names it, and the caller decides whether that will do.
 
     Raises:
         ModelError: as :func:`load_model`, for the encoder's own tensors.
         InputError: the tokenizer's files are malformed.
     """
-    tokenizer = _tokenizer(folder)
-    config = BertConfig.from_json(folder / CONFIG)
-    model = _Holder(Encoder(config) if encoder is None else encoder).eval()
-    table = encoder_table(config.num_hidden_layers, pooler=model.encoder.pooler is not None)
-    report = load_weights(model, folder / WEIGHTS, table)
-    lost = [name for name in report.missing if not name.startswith("bert.pooler.")]
-    _check_whole(folder, dataclasses.replace(report, missing=tuple(lost), ignored=()), "BertModel")
-    _check_sizes(folder, config, tokenizer)
-    return model.encoder, tokenizer, report
+    checkpoint = open_checkpoint(path)
+    encoder = encoder or Encoder(checkpoint.config, pooler=checkpoint.has(_POOLER))
+    bare = BareBert(encoder)
+    loaded = _load(checkpoint, bare, (_POOLER,), other_heads=True)
+    return Loaded(bare.encoder, loaded.tokenizer, loaded.report)
 
 
-def load_partial(folder: Path) -> tuple[BertForPreTraining, LoadReport]:
-    """A model from whatever its directory holds, with the report on what was missing.
+def load_for_pretraining(
+    path: Path, next_sentence: bool, change: Callable[[BertConfig], BertConfig]
+) -> Loaded[BertForPreTraining]:
+    """Read what a checkpoint has of a model to pre-train; heads that it lacks stay random.
 
-    The parameters that the report calls new are random: the caller decides whether that will do.
+    Args:
+        path: the model.
+        next_sentence: whether the model is to have a pooler and the next-sentence head.
+        change: gives the configuration in force from that of the checkpoint.
 
     Raises:
-        ModelError: a file is missing or damaged, or a tensor has the wrong shape.
+        ModelError: as :func:`load_model`, for the encoder's own tensors.
+        InputError: the tokenizer's files are malformed.
     """
-    model = BertForPreTraining(BertConfig.from_json(folder / CONFIG))
-    return model.eval(), load_weights(model, folder / WEIGHTS, table_of(model))
+    checkpoint = open_checkpoint(path)
+    model = BertForPreTraining(change(checkpoint.config), next_sentence)
+    return _load(checkpoint, model, ("cls.", _POOLER), other_heads=True)
 
 
-class _Holder(nn.Module):
-    """Gives an encoder the name that it has inside a model."""
+def load_any(path: Path) -> Loaded[Model]:
+    """Read a model as what it is: with its pre-training heads, its task's head, or without any.
 
-    def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-
-def _tokenizer(folder: Path) -> Tokenizer:
-    if not folder.is_dir():
-        raise ModelError("there is no such model directory", file=folder)
-    return Tokenizer.load(folder)
+    Raises:
+        ModelError: as :func:`load_model`.
+        InputError: the tokenizer's files are malformed.
+    """
+    return load_checkpoint(open_checkpoint(path))
 
 
-def _check_whole(folder: Path, report: LoadReport, what: str) -> None:
-    for problem, names in (("lacks", report.missing), ("has the unknown", report.ignored)):
+def load_checkpoint(checkpoint: Checkpoint, tokenizer: Tokenizer | None = None) -> Loaded[Model]:
+    """:func:`load_any` of what is read already, with its tokenizer or the one given."""
+    config = checkpoint.config
+    if has_task_head(config.extra):
+        head = head_of(config.extra, checkpoint.location.config)
+        return _whole(checkpoint, task_model(config, head), tokenizer)
+    if checkpoint.has("cls.predictions."):
+        return _whole(checkpoint, _pretraining(checkpoint), tokenizer)
+    bare = BareBert(Encoder(config, pooler=checkpoint.has(_POOLER)))
+    return _whole(checkpoint, bare, tokenizer)
+
+
+def _pretraining(checkpoint: Checkpoint) -> BertForPreTraining:
+    return BertForPreTraining(checkpoint.config, next_sentence=checkpoint.has(_NEXT))
+
+
+def _whole(checkpoint: Checkpoint, model: M, tokenizer: Tokenizer | None = None) -> Loaded[M]:
+    """A model that the checkpoint fills to the last tensor, with nothing left over."""
+    return _load(checkpoint, model, tokenizer=tokenizer)
+
+
+def _load(
+    checkpoint: Checkpoint,
+    model: M,
+    may_be_missing: tuple[str, ...] = (),
+    other_heads: bool = False,
+    tokenizer: Tokenizer | None = None,
+) -> Loaded[M]:
+    """Fill ``model`` and judge the report.
+
+    Args:
+        checkpoint: what to fill it from.
+        model: the model.
+        may_be_missing: beginnings of names that may keep their random values.
+        other_heads: whether what is not of the encoder may be left over.
+        tokenizer: instead of the one beside the weights.
+    """
+    tokenizer = tokenizer or checkpoint.tokenizer()
+    report = fill_model(model, checkpoint, table_of(model))
+    lost = [name for name in report.missing if not name.startswith(may_be_missing)]
+    left = [name for name in report.ignored if not _explained(name, model, other_heads)]
+    for problem, names in (("lacks", lost), ("has the unknown", left)):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             raise ModelError(
-                f"the weight file {problem} tensor {names[0]}{more}",
-                file=folder / WEIGHTS,
-                mend=f"use a directory that holds a whole {what} and nothing else",
+                f"the checkpoint {problem} tensor {names[0]}{more}",
+                file=checkpoint.file,
+                mend="config.json and the weights do not belong together, or the weights are not "
+                f"those of a whole {type(model).__name__}",
             )
+    check_sizes(checkpoint.folder, checkpoint.config, tokenizer)
+    return Loaded(model.eval(), tokenizer, report)
 
 
-def _check_sizes(folder: Path, config: BertConfig, tokenizer: Tokenizer) -> None:
-    # An embedding may be larger than its vocabulary: some round the number of rows up.
-    if tokenizer.size > config.vocab_size:
-        raise ModelError(
-            f"the tokenizer has {tokenizer.size} entries, but the model's embedding only "
-            f"{config.vocab_size} rows",
-            file=folder,
-            mend="the vocabulary and the weights do not belong together: take both from one model",
-        )
+def _explained(name: str, model: nn.Module, other_heads: bool) -> bool:
+    """Whether a tensor that is left over is one that this model has no use for.
+
+    Other programs store a pooler with every model, read or not.
+    """
+    encoder = model.encoder
+    assert isinstance(encoder, Encoder)
+    if name.startswith(_POOLER):
+        return encoder.pooler is None
+    return other_heads and not name.startswith("bert.")

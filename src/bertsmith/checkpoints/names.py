@@ -10,12 +10,12 @@ from torch import Tensor
 # A parameter of ours is theirs unchanged, or three of theirs joined along the first dimension.
 Table = dict[str, tuple[str, ...]]
 
-# Copies that other programs store although they are bound to another tensor, or are no weights.
-ALIASES = {
-    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-    "cls.predictions.decoder.bias": "cls.predictions.bias",
-}
-BUFFERS = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")
+DECODER, DECODER_BIAS = "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"
+_BIAS = "cls.predictions.bias"
+# Copies that other programs store, copy -> original: a decoder that is the word embedding has two;
+# beside a decoder of its own, which has its own bias, that of the head is idle.
+TIED_COPIES = {DECODER: "bert.embeddings.word_embeddings.weight", DECODER_BIAS: _BIAS}
+UNTIED_COPIES = {_BIAS: DECODER_BIAS}
 
 _EMBEDDINGS = {
     "encoder.embeddings.word.weight": "bert.embeddings.word_embeddings.weight",
@@ -36,12 +36,15 @@ _POOLER = {
     "encoder.pooler.weight": "bert.pooler.dense.weight",
     "encoder.pooler.bias": "bert.pooler.dense.bias",
 }
-_PRETRAINING = {
+_MASKED_LM = {
     "masked_lm.dense.weight": "cls.predictions.transform.dense.weight",
     "masked_lm.dense.bias": "cls.predictions.transform.dense.bias",
     "masked_lm.norm.weight": "cls.predictions.transform.LayerNorm.weight",
     "masked_lm.norm.bias": "cls.predictions.transform.LayerNorm.bias",
-    "masked_lm.bias": "cls.predictions.bias",
+    "masked_lm.bias": _BIAS,
+}
+_UNTIED = {"masked_lm.bias": DECODER_BIAS, "masked_lm.decoder.weight": DECODER}
+_NEXT_SENTENCE = {
     "next_sentence.dense.weight": "cls.seq_relationship.weight",
     "next_sentence.dense.bias": "cls.seq_relationship.bias",
 }
@@ -59,9 +62,18 @@ def encoder_table(layers: int, pooler: bool = True) -> Table:
     return table | ({ours: (theirs,) for ours, theirs in _POOLER.items()} if pooler else {})
 
 
-def pretraining_table(layers: int) -> Table:
-    """The names of a model with both pre-training heads."""
-    return encoder_table(layers) | {ours: (theirs,) for ours, theirs in _PRETRAINING.items()}
+def pretraining_table(layers: int, next_sentence: bool = True, tied: bool = True) -> Table:
+    """The names of a model with the masked-LM head, and with the pooler's head or without.
+
+    Args:
+        layers: layers of the encoder.
+        next_sentence: whether there are a pooler and the next-sentence head.
+        tied: whether the decoder is the word embedding.
+    """
+    heads = _MASKED_LM | ({} if tied else _UNTIED)
+    heads |= _NEXT_SENTENCE if next_sentence else {}
+    table = encoder_table(layers, next_sentence)
+    return table | {ours: (theirs,) for ours, theirs in heads.items()}
 
 
 def task_table(layers: int, pooler: bool, layer: str) -> Table:

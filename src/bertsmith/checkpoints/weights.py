@@ -1,19 +1,22 @@
-"""Weights in a safetensors file under Hugging Face's names."""
+"""Weights of a model from a checkpoint, with a report; and into a safetensors file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import save_file
+from torch import Tensor, nn
 
 from bertsmith.checkpoints.architectures import Model, table_of
+from bertsmith.checkpoints.checkpoint import Checkpoint
+from bertsmith.checkpoints.locate import TENSORFLOW
 from bertsmith.checkpoints.names import (
-    ALIASES,
-    BUFFERS,
+    DECODER,
+    TIED_COPIES,
+    UNTIED_COPIES,
     Table,
     from_hugging_face,
     to_hugging_face,
@@ -23,87 +26,132 @@ from bertsmith.common.errors import ModelError
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What became of the tensors of a file, and of the parameters of a model."""
+    """What became of the tensors of a checkpoint, and of the parameters of a model.
 
-    found: tuple[str, ...]  # tensors of the file that are now in the model, or copies of such
-    missing: tuple[str, ...]  # tensors that the file lacks
+    Names of tensors are Hugging Face's present ones.
+    """
+
+    found: tuple[str, ...]  # tensors that are now in the model, or are copies of such
+    missing: tuple[str, ...]  # tensors that the checkpoint lacks
     new: tuple[str, ...]  # parameters of the model, by our names, that keep their initial values
-    ignored: tuple[str, ...]  # tensors of the file that no parameter takes
+    ignored: tuple[str, ...]  # tensors that no parameter takes
+    renamed: Mapping[str, str] = field(default_factory=dict)  # stored name -> present name
+    skipped: Mapping[str, str] = field(default_factory=dict)  # stored name -> why it is no weight
+    layout: str = "safetensors"
+
+    def as_text(self) -> str:
+        """The report in one line for people."""
+        parts = [f"{len(self.found)} tensors from {self.layout}"]
+        if self.renamed and self.layout != TENSORFLOW:  # whose names are all of their own
+            stored, name = next(iter(self.renamed.items()))
+            parts.append(f"{len(self.renamed)} renamed ({stored} is {name})")
+        if self.skipped:
+            reasons = ", ".join(dict.fromkeys(self.skipped.values()))
+            parts.append(f"{len(self.skipped)} skipped ({reasons})")
+        if self.ignored:
+            parts.append(f"{len(self.ignored)} ignored ({_groups(self.ignored)})")
+        if self.new:
+            parts.append(f"new and random: {', '.join(dict.fromkeys(map(_layer, self.new)))}")
+        return "weights: " + "; ".join(parts)
 
 
 def write_weights(file: Path, model: Model) -> None:
-    """Write the parameters, each stored once: the decoder is the word embedding and has no copy."""
+    """Write the parameters, each stored once: a decoder that is the word embedding has no copy."""
+    table = table_of(model)
     with torch.no_grad():
-        named = to_hugging_face(model.state_dict(), table_of(model))
+        named = to_hugging_face(model.state_dict(), table)
+        if _copies(table) is UNTIED_COPIES:  # transformers asks for the idle bias, too
+            named |= {copy: named[original] for copy, original in UNTIED_COPIES.items()}
         # Copies: parts of a joined matrix share memory, which safetensors refuses.
         whole = {name: tensor.cpu().clone() for name, tensor in named.items()}
     save_file(whole, file, metadata={"format": "pt"})
 
 
-def load_weights(model: torch.nn.Module, file: Path, table: Table) -> LoadReport:
-    """Put the tensors of ``file`` into ``model``; what the file lacks keeps its initial values.
-
-    An encoder saved without heads, whose names lack the ``bert.`` prefix, is taken as well.
+def fill_model(model: nn.Module, checkpoint: Checkpoint, table: Table) -> LoadReport:
+    """Put a checkpoint's tensors into ``model``; what it lacks keeps its initial values.
 
     Args:
         model: whose parameters are filled.
-        file: a safetensors file.
+        checkpoint: the tensors.
         table: the parameters to fill, by our names, with theirs.
 
     Raises:
-        ModelError: the file is missing or damaged, or a tensor has another shape than the
-            configuration says, or the decoder differs from the word embedding.
+        ModelError: a tensor has another shape than the configuration says, or is not of floating
+            point numbers, or a decoder differs from the embedding that it should be.
     """
-    tensors = _read(file)
-    _check_aliases(tensors, file)
+    copies = _copies(table)
+    tensors = _without_copies(checkpoint, copies)
     ours = from_hugging_face(tensors, table)
     state = model.state_dict()
-    _check_shapes(tensors, to_hugging_face(state, table), file)
+    _check_shapes(tensors, to_hugging_face(state, table), checkpoint.file)
     with torch.no_grad():
         for name, tensor in ours.items():
             state[name].copy_(tensor)
-    known = [part for parts in table.values() for part in parts]
-    taken = {part for name in ours for part in table[name]} | set(BUFFERS)
-    taken |= {copy for copy, original in ALIASES.items() if copy in tensors and original in taken}
+    taken = {part for name in ours for part in table[name]}
+    taken |= {copy for copy, original in copies.items() if original in taken}
     return LoadReport(
-        found=tuple(name for name in tensors if name in taken),
-        missing=tuple(name for name in known if name not in tensors),
+        found=tuple(name for name in checkpoint.tensors if name in taken),
+        missing=tuple(part for parts in table.values() for part in parts if part not in tensors),
         new=tuple(name for name in table if name not in ours),
-        ignored=tuple(name for name in tensors if name not in taken),
+        ignored=tuple(name for name in checkpoint.tensors if name not in taken),
+        renamed=checkpoint.renamed,
+        skipped=checkpoint.skipped,
+        layout=checkpoint.layout,
     )
 
 
-def _read(file: Path) -> dict[str, Tensor]:
-    mend = "copy the file again, or take an earlier checkpoint"
-    try:
-        tensors = load_file(file)
-    except FileNotFoundError:
-        raise ModelError("there is no such weight file", file=file) from None
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"the weight file is damaged: {error}", file=file, mend=mend) from None
-    if "embeddings.word_embeddings.weight" in tensors:
-        tensors = {f"bert.{name}": tensor for name, tensor in tensors.items()}
+def _without_copies(checkpoint: Checkpoint, copies: Mapping[str, str]) -> dict[str, Tensor]:
+    """The tensors without copies, which are compared with their originals or stand in for them."""
+    tensors = dict(checkpoint.tensors)
+    for copy, original in copies.items():
+        a, b = tensors.pop(copy, None), tensors.get(original)
+        if a is None:
+            continue
+        if b is None:
+            tensors[original] = a
+        elif checkpoint.config.tie_word_embeddings and not (
+            a.shape == b.shape and torch.equal(a, b)
+        ):
+            raise ModelError(
+                f"tensor {copy} differs from {original}, although the two are one in BERT",
+                file=checkpoint.file,
+                mend="if the model was trained with a decoder of its own, say so in config.json: "
+                '"tie_word_embeddings": false',
+            )
     return tensors
+
+
+def _copies(table: Table) -> dict[str, str]:
+    """Copies, with their originals, of tensors that the table names."""
+    names = {part for parts in table.values() for part in parts}
+    if "cls.predictions.transform.dense.weight" not in names:
+        return {}
+    return UNTIED_COPIES if DECODER in names else TIED_COPIES
 
 
 def _check_shapes(tensors: dict[str, Tensor], expected: dict[str, Tensor], file: Path) -> None:
     for name, tensor in expected.items():
-        if name in tensors and tensors[name].shape != tensor.shape:
+        if name not in tensors:
+            continue
+        if tensors[name].shape != tensor.shape:
             raise ModelError(
                 f"tensor {name} has shape {list(tensors[name].shape)}, but the configuration "
                 f"says {list(tensor.shape)}",
                 file=file,
                 mend="config.json and the weights do not belong together: take both from one model",
             )
+        if not tensors[name].is_floating_point():
+            kind = str(tensors[name].dtype).removeprefix("torch.")
+            raise ModelError(
+                f"tensor {name} holds numbers of type {kind}, not weights", file=file,
+                mend="quantised weights are not read: take the model's float32 weights",
+            )  # fmt: skip
 
 
-def _check_aliases(tensors: dict[str, Tensor], file: Path) -> None:
-    for copy, original in ALIASES.items():
-        if copy in tensors and original in tensors:
-            a, b = tensors[copy], tensors[original]
-            if a.shape != b.shape or not torch.equal(a, b):
-                raise ModelError(
-                    f"tensor {copy} differs from {original}: the model's decoder is not tied to "
-                    "its embedding, which BERT's is",
-                    file=file,
-                )
+def _groups(names: Iterable[str]) -> str:
+    """The first parts of the names, each once."""
+    return ", ".join(dict.fromkeys(".".join(name.split(".")[:2]) for name in names))
+
+
+def _layer(parameter: str) -> str:
+    return parameter.rpartition(".")[0].removeprefix("encoder.") or parameter

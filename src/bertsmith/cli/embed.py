@@ -14,6 +14,11 @@ import sys
 from pathlib import Path
 
 from bertsmith.cli import common
+from bertsmith.common.settings import add_flags, from_flags
+from bertsmith.tasks.settings import TaskSettings
+
+# The settings of tables that reading one column of texts needs; errors advise all of them.
+_READING = ("text_column", "header", "quoting", "encoding")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-length", type=int, metavar="TOKENS",
         help="most tokens a text (default: the model's positions)",
     )  # fmt: skip
-    parser.add_argument("--text-column", default="text", help="column of the text (default: text)")
-    parser.add_argument("--encoding", default="utf-8", help="of the input (default: utf-8)")
     common.add_json(parser)
+    add_flags(parser, TaskSettings, _READING)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,11 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     from bertsmith.predict.embed import Embedder
     from bertsmith.predict.embed_file import embed_to_parquet, lines_of, read_texts
 
+    settings = from_flags(
+        TaskSettings, {name: one for name, one in vars(arguments).items() if name in _READING}
+    )
     embedder = Embedder.load(arguments.model)
     if arguments.input == "-":
-        texts = lines_of(sys.stdin.buffer.read(), "standard input", arguments.encoding)
+        texts = lines_of(sys.stdin.buffer.read(), "standard input", settings.encoding)
     else:
-        texts = read_texts(Path(arguments.input), arguments.text_column, arguments.encoding)
+        texts = read_texts(Path(arguments.input), settings)
     length = arguments.max_length or embedder.encoder.config.max_position_embeddings
     figures = embed_to_parquet(
         embedder, texts, arguments.out, arguments.pooling,

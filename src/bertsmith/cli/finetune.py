@@ -56,12 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
+    from bertsmith.finetune.model import check_layers
     from bertsmith.finetune.prepare import prepare, show_data
     from bertsmith.finetune.repeats import finetune, show_runs
     from bertsmith.finetune.summary import show
     from bertsmith.tasks.registry import make_task
 
     task = make_task(settings.task, settings)
+    check_layers(arguments.model, settings)  # before any data is read
     prepared = prepare(task, arguments.model, arguments.data, settings.max_length)
     show_data(prepared)
     summary = finetune(prepared, arguments.out, settings, arguments.resume)

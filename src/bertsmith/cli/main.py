@@ -23,6 +23,7 @@ VERBS = {
     "predict": "one line in, one JSON line out, by a fine-tuned model",
     "fill": "the most likely words for each [MASK]",
     "embed": "vectors of texts or tokens, to Parquet",
+    "convert": "a model from one layout to another; new words into its vocabulary",
     "report": "one self-contained HTML file about a run",
 }
 
@@ -51,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse ``arguments``; an unknown flag is an error that names the nearest real one."""
-        found, unknown = self.parse_known_args(arguments)
+        found, unknown = self.parse_known_intermixed_args(arguments)
         if unknown:
             word = unknown[0].split("=")[0]
             close = nearest(word, [flag for flag in self._option_string_actions if flag != "-h"])

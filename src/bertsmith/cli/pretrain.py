@@ -5,6 +5,7 @@ steps or tokens on the same CPU, to the same weights bit for bit.
 
   bertsmith pretrain corpus --out run --steps 10000 --preset mini --lengths 128 --length-shares 1
   bertsmith pretrain corpus --out run --recipe my_settings.toml --seed 7
+  bertsmith pretrain corpus --out run --from my_bert --steps 2000 --learning-rate 5e-5
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith pretrain``."""
     parser.add_argument("corpus", type=Path, metavar="CORPUS", help="folder of bertsmith corpus")
     parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="MODEL",
+        help="train this model further, of any layout (see bertsmith convert); the corpus must be "
+        "made with its tokenizer (bertsmith corpus --vocab MODEL), and --preset says nothing",
+    )
     parser.add_argument(
         "--resume",
         nargs="?",
@@ -40,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.recipe is None:
         arguments.recipe = str(arguments.out / "config.toml")
     settings = common.settings(arguments, PretrainSettings)
-    summary = pretrain(arguments.corpus, arguments.out, settings, resume=arguments.resume)
+    summary = pretrain(
+        arguments.corpus, arguments.out, settings, resume=arguments.resume, start=arguments.start
+    )
     show(summary, arguments.out)
     if arguments.json:
         emit(summary)

@@ -21,12 +21,15 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 _LINE_EVERY_S = 15.0
 _SHORT_S = 2.0  # what takes less is not worth a line in a log
@@ -88,6 +91,30 @@ def _is_number(text: str) -> bool:
     return text.replace(",", "").replace(".", "").replace("%", "").strip().lstrip("-").isdigit()
 
 
+class _Message(ProgressColumn):
+    """What changes beside a bar, in as much room as the other columns leave."""
+
+    def render(self, task: Task) -> Text:
+        """One line, cut at its end."""
+        return Text(str(task.fields["message"]), no_wrap=True, overflow="ellipsis")
+
+
+def bar_columns() -> list[ProgressColumn]:
+    """The columns of a bar: count and times whole at 80 characters; the message gives way.
+
+    What was done of how much and the times come before the message, which alone is shortened
+    where the terminal is narrow.
+    """
+    return [
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
+        _Message(),  # its column may shrink, its text does not wrap
+    ]
+
+
 class Bar:
     """A progress bar with a message that changes, used as a context manager.
 
@@ -107,12 +134,7 @@ class Bar:
     def __enter__(self) -> Bar:
         if console.is_terminal:
             self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[message]}"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(compact=True),
+                *bar_columns(),
                 console=console,
             )
             self._progress.start()
@@ -138,7 +160,7 @@ class Bar:
         self._message = self._message if message is None else message
         if self._progress:
             self._progress.update(
-                self._task, completed=self.done, total=self.total, message=escape(self._message)
+                self._task, completed=self.done, total=self.total, message=self._message
             )
         elif time.monotonic() - self._said > _LINE_EVERY_S:
             self._say()

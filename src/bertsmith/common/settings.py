@@ -26,6 +26,7 @@ class DataclassType(Protocol):
 
 
 S = TypeVar("S", bound=DataclassType)
+CHANGED = "  # default: "  # behind a value in a written recipe that is not the default
 
 
 def setting(
@@ -135,16 +136,32 @@ def to_mapping(settings: DataclassType) -> dict[str, Any]:
 
 
 def to_toml(settings: DataclassType, heading: str) -> str:
-    """The settings as a recipe file, a line of documentation above each value."""
+    """The settings as a recipe file, a line of documentation above each value.
+
+    A value that is not the default has that behind it.
+    """
     lines = [f"# {heading}"]
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         unit = f" [{field.metadata['unit']}]" if field.metadata["unit"] else ""
         lines += ["", f"# {field.metadata['help']}{unit}"]
         lines.append(
-            f"# {field.name} = (not set)" if value is None else f"{field.name} = {_toml(value)}"
+            f"# {field.name} = (not set)"
+            if value is None
+            else f"{field.name} = {_toml(value)}{_changed(value, field.default)}"
         )
     return "\n".join(lines) + "\n"
+
+
+def changed_lines(toml: str) -> list[str]:
+    """The lines of :func:`to_toml` whose values are not the defaults."""
+    return [one for one in toml.splitlines() if not one.startswith("#") and CHANGED in one]
+
+
+def _changed(value: Any, default: Any) -> str:
+    if value == default:
+        return ""
+    return CHANGED + ("not set" if default is None else _toml(default))
 
 
 def require(

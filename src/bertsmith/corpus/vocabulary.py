@@ -37,7 +37,8 @@ class Prepared:
 def given_tokenizer(settings: CorpusSettings) -> Tokenizer | None:
     """The tokenizer that the user names, or None.
 
-    What a bare ``vocab.txt`` does not say (lower-casing, accents) comes from the settings.
+    What a bare ``vocab.txt`` does not say (accents, and whether it is cased if it has no capital
+    letter) comes from the settings.
 
     Raises:
         InputError: it can not be read.
@@ -45,10 +46,9 @@ def given_tokenizer(settings: CorpusSettings) -> Tokenizer | None:
     """
     if not settings.vocab:
         return None
+    said = {"lowercase": False} if settings.cased else {}
     tokenizer = Tokenizer.load(
-        Path(settings.vocab),
-        lowercase=not settings.cased,
-        strip_accents=settings.strips_accents,
+        Path(settings.vocab), strip_accents=settings.strips_accents, **said
     )
     require(
         not (settings.cased and tokenizer.lowercase),

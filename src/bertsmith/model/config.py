@@ -38,17 +38,11 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
+    tie_word_embeddings: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        for name in _SIZES:
-            size = getattr(self, name)
-            if not isinstance(size, int) or size < 1:
-                raise ModelError(f"{name} takes a whole number of at least 1", value=size)
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            rate = getattr(self, name)
-            if not isinstance(rate, int | float) or not 0 <= rate < 1:
-                raise ModelError(f"{name} takes a share from 0 to below 1", value=rate)
+        self._check_numbers()
         if self.hidden_act not in ACTIVATIONS:
             close = nearest(self.hidden_act, ACTIVATIONS)
             guess = f"did you mean {close!r}? " if close else ""
@@ -64,6 +58,18 @@ class BertConfig:
                 mend="choose num_attention_heads so that it divides hidden_size",
             )
 
+    def _check_numbers(self) -> None:
+        for name in _SIZES:
+            size = getattr(self, name)
+            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+                raise ModelError(f"{name} takes a whole number of at least 1", value=size)
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            rate = getattr(self, name)
+            if not isinstance(rate, int | float) or not 0 <= rate < 1:
+                raise ModelError(f"{name} takes a share from 0 to below 1", value=rate)
+        if not isinstance(self.tie_word_embeddings, bool):
+            raise ModelError("tie_word_embeddings is true or false", value=self.tie_word_embeddings)
+
     @property
     def head_size(self) -> int:
         """Width of one attention head."""
@@ -75,6 +81,9 @@ class BertConfig:
         kind = raw.get("model_type", "bert")
         if kind != "bert":
             raise ModelError("the model is not a BERT", file=file, value=kind)
+        for key, (usual, what) in _OTHER_MODELS.items():
+            if raw.get(key, usual) != usual:
+                raise ModelError(f"{key} makes it {what}, not a BERT", file=file, value=raw[key])
         values = {name: raw[name] for name in _FIELDS if name in raw}
         values["extra"] = {key: raw[key] for key in raw if key not in _FIELDS}
         try:
@@ -111,6 +120,12 @@ class BertConfig:
 
 
 _FIELDS = tuple(one.name for one in dataclasses.fields(BertConfig) if one.name != "extra")
+# Keys whose other values make a model of other mathematics out of the same names.
+_OTHER_MODELS: dict[str, tuple[Any, str]] = {
+    "is_decoder": (False, "a decoder"),
+    "add_cross_attention": (False, "a decoder"),
+    "position_embedding_type": ("absolute", "a model of relative positions"),
+}
 _SIZES = (
     "vocab_size",
     "hidden_size",
@@ -171,8 +186,8 @@ def parameter_count(config: BertConfig, heads: bool = False) -> int:
 
     Args:
         config: the shape of the model.
-        heads: count the masked-LM and next-sentence heads too; the decoder matrix is the word
-            embedding and counts once.
+        heads: count the masked-LM and next-sentence heads too; a decoder matrix that is the word
+            embedding counts once.
     """
     h, i = config.hidden_size, config.intermediate_size
     rows = config.vocab_size + config.max_position_embeddings + config.type_vocab_size
@@ -184,4 +199,5 @@ def parameter_count(config: BertConfig, heads: bool = False) -> int:
     total = embeddings + config.num_hidden_layers * (attention + feed_forward) + pooler
     if heads:
         total += (h * h + h) + norm + config.vocab_size + (2 * h + 2)
+        total += 0 if config.tie_word_embeddings else config.vocab_size * h
     return total

@@ -15,7 +15,8 @@ class MaskedLMHead(nn.Module):
     """Scores over the vocabulary (2018 run_pretraining.py, ``get_masked_lm_output``).
 
     The decoder's matrix is the word embedding itself, handed in at each call: there is no second
-    parameter that could come apart from it.
+    parameter that could come apart from it. A model whose configuration says that the two are not
+    tied has a matrix of its own.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -23,11 +24,14 @@ class MaskedLMHead(nn.Module):
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.activation = ACTIVATIONS[config.hidden_act]
+        own = not config.tie_word_embeddings
+        self.decoder = nn.Linear(config.hidden_size, config.vocab_size, bias=False) if own else None
         self.bias = Parameter(torch.zeros(config.vocab_size))
 
     def forward(self, hidden: Tensor, word_embeddings: Tensor) -> Tensor:
         """[M, hidden], [V, hidden] -> [M, V] logits; M may be 0."""
-        return F.linear(self.norm(self.activation(self.dense(hidden))), word_embeddings, self.bias)
+        matrix = word_embeddings if self.decoder is None else self.decoder.weight
+        return F.linear(self.norm(self.activation(self.dense(hidden))), matrix, self.bias)
 
 
 class NextSentenceHead(nn.Module):

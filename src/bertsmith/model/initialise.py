@@ -16,5 +16,5 @@ def initialise(model: nn.Module, deviation: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.trunc_normal_(module.weight, std=deviation, a=-2 * deviation, b=2 * deviation)
-        if isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear) and module.bias is not None:
             module.bias.zero_()

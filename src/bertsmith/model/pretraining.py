@@ -1,4 +1,4 @@
-"""BERT with both pre-training heads."""
+"""BERT with its pre-training heads."""
 
 from __future__ import annotations
 
@@ -15,17 +15,24 @@ class BertForPreTraining(nn.Module):
     """The model of Devlin et al. 2018, section 3.1, on packed batches.
 
     New weights are those of :func:`~bertsmith.model.initialise.initialise`.
+
+    Args:
+        config: the shape of the model.
+        next_sentence: False for a model that is not trained on sentence pairs: it has neither the
+            head nor the pooler, which would stay at random.
     """
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, next_sentence: bool = True) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config)
+        self.encoder = Encoder(config, pooler=next_sentence)
         self.masked_lm = MaskedLMHead(config)
-        self.next_sentence = NextSentenceHead(config)
+        self.next_sentence = NextSentenceHead(config) if next_sentence else None
         initialise(self, config.initializer_range)
 
-    def forward(self, batch: PackedBatch, masked_positions: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, batch: PackedBatch, masked_positions: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
         """Score the masked tokens and the sentence pairs.
 
         Args:
@@ -33,7 +40,7 @@ class BertForPreTraining(nn.Module):
             masked_positions: [M] int64, places in the packed tokens (0 to T - 1); M may be 0.
 
         Returns:
-            Masked-LM logits [M, V] and next-sentence logits [B, 2].
+            Masked-LM logits [M, V] and next-sentence logits [B, 2], None without that head.
 
         Raises:
             InputError: a sequence is too long, or an id is unknown to the model.
@@ -41,6 +48,8 @@ class BertForPreTraining(nn.Module):
         hidden = self.encoder(batch)  # [T, hidden]
         masked = hidden.index_select(0, masked_positions)  # [M, hidden]
         words = self.masked_lm(masked, self.encoder.embeddings.word.weight)  # [M, V]
+        if self.next_sentence is None:
+            return words, None
         return words, self.next_sentence(self.encoder.pool(hidden, batch))
 
     def encode(self, batch: PackedBatch) -> Tensor:

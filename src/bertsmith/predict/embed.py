@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from bertsmith.checkpoints.directory import load_encoder
+from bertsmith.common.console import note
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.layers import LAYERS, Combine, has_layers, known_layers
@@ -59,8 +60,8 @@ class Embedder:
             ModelError: there is no whole encoder in it.
         """
         encoder, tokenizer, report = load_encoder(folder)
-        pooler = not any(name.startswith("encoder.pooler.") for name in report.new)
-        return cls(encoder, tokenizer, pooler)
+        note(report.as_text())
+        return cls(encoder, tokenizer, encoder.pooler is not None)
 
     def embed(
         self,

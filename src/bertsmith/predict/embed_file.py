@@ -21,16 +21,20 @@ from bertsmith.tasks.tables.rows import BadRow
 _BLOCK = 1024  # texts between two writes
 
 
-def read_texts(path: Path, column: str, encoding: str = "utf-8") -> list[str]:
+def read_texts(path: Path, settings: TaskSettings) -> list[str]:
     """The texts of a table, one a row; of a ``.txt`` file, one a line, empty ones too.
+
+    Args:
+        path: the file.
+        settings: ``text_column``, and how tables are read.
 
     Raises:
         InputError: the file can not be read, lacks the column, or a row has no text in it.
     """
     if path.suffix.lower() in (".txt", ".text", ""):
-        return lines_of(path.read_bytes() if path.is_file() else None, path, encoding)
-    table = read_table(path, TaskSettings(text_column=column, encoding=encoding))
-    table.need(column, "--text-column")
+        return lines_of(path.read_bytes() if path.is_file() else None, path, settings.encoding)
+    table = read_table(path, settings)
+    column = table.need(settings.text_column, "--text-column")
     try:
         return [row.need(column) for row in table.rows]
     except BadRow as error:

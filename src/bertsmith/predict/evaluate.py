@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bertsmith.checkpoints.directory import load_task_model
+from bertsmith.checkpoints.locate import locate
 from bertsmith.common.console import note, table, warn
 from bertsmith.common.errors import InputError, ModelError
 from bertsmith.common.settings import from_flags, to_mapping
+from bertsmith.tasks.interval import baseline, bootstrap
 from bertsmith.tasks.parts import Judged, encode_parts, judge, sequence_length, write_predictions
 from bertsmith.tasks.record import TaskRecord, read_record
-from bertsmith.tasks.registry import make_task
+from bertsmith.tasks.registry import GLUE, make_task
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.train.device import find_device
 from bertsmith.train.memory import choose_micro_tokens
@@ -27,6 +30,9 @@ def evaluate(
 ) -> list[Judged]:
     """Predict on the dev and test parts of ``data``, and score those that have labels.
 
+    A part that is scored has a baseline beside it, the best known one without any training part:
+    the most frequent answer of the part itself; and the bootstrap interval of the task's figure.
+
     Args:
         folder: a fine-tuned model directory.
         data: file or folder of the task's data.
@@ -36,13 +42,16 @@ def evaluate(
 
     Raises:
         ModelError: the model is not whole, or its task is not known, or its head does not fit.
-        InputError: the data are malformed, or hold nothing to predict on.
+        InputError: the data are malformed, or hold nothing to predict on; or have no labels and
+            there is no ``out``.
     """
-    model, tokenizer = load_task_model(folder)
-    record = _record(folder, task_name)
+    model, tokenizer, report = load_task_model(folder)
+    note(report.as_text())
+    record = _record(locate(folder).folder, task_name)
     kept = to_mapping(record.settings)
     settings = from_flags(TaskSettings, {**kept, **{k: v for k, v in flags.items() if k in kept}})
     task = make_task(record.task, settings)
+    length = sequence_length(task, model.config, settings.max_length)
     found = task.read(data, training=False)
     parts = [*found.dev, *found.test]
     if not parts:
@@ -52,12 +61,28 @@ def evaluate(
     for part in parts:
         for line in part.skipped:
             warn(f"skipped {line}")
-    model = model.to(find_device())
-    length = sequence_length(task, model.config, settings.max_length)
-    judged, _ = judge(
-        task, model, encode_parts(task, parts, tokenizer, length, model.spec),
-        choose_micro_tokens(model.config, length), record.tuned,
+    if record.task not in GLUE and data.is_file():
+        for part in parts:
+            part.name = data.stem  # the task's name for it says less
+    if out is None and not any(part.labelled for part in parts):
+        raise InputError(
+            "the data has no labels to score, and the predictions would be lost", file=data,
+            mend="give --out DIR: they are written to DIR/predictions",
+        )  # fmt: skip
+    encoded = encode_parts(task, parts, tokenizer, length, model.spec)
+    for one in encoded:
+        for name, count in (one.part.counts + one.encoded.counts).items():
+            warn(f"{one.part.name}: {count:,} {name}")
+    found_judged, _ = judge(
+        task, model.to(find_device()), encoded, choose_micro_tokens(model.config, length),
+        record.tuned,
     )  # fmt: skip
+    judged = [
+        dataclasses.replace(
+            one, baseline=baseline(task, one.part, one.part), interval=bootstrap(task, one)
+        )
+        for one in found_judged
+    ]
     if out is not None:
         write_predictions(out, task, judged)
     return judged
@@ -66,19 +91,31 @@ def evaluate(
 def show(judged: list[Judged], out: Path | None) -> None:
     """Print the scores for people."""
     rows = [
-        (one.part.name, name, "" if value is None else f"{value:.4f}")
+        (one.part.name, name, _decimals(value), _decimals(one.baseline.get(name)))
         for one in judged
         for name, value in one.figures.items()
     ]
     if rows:
-        table("Scores", ("part", "figure", "value"), rows)
+        table("Scores", ("part", "figure", "model", "its most frequent answer"), rows)
     for one in judged:
-        if not one.part.labelled:
+        if one.interval is not None:
+            low, high = one.interval
             note(
-                f"{one.part.name}: {len(one.predictions):,} predictions; it has no labels to score"
+                f"{one.part.name}: 95 % bootstrap interval of {one.metric} over its examples "
+                f"{low:.4f}-{high:.4f}"
+            )
+        if not one.part.labelled:
+            lost = "" if out else "; they are not kept without --out"
+            note(
+                f"{one.part.name}: {len(one.predictions):,} predictions; it has no labels to "
+                f"score{lost}"
             )
     if out is not None:
         note(f"predictions: {out / 'predictions'}")
+
+
+def _decimals(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 def _record(folder: Path, name: str | None) -> TaskRecord:

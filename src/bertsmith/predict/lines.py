@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.checkpoints.directory import load_task_model
+from bertsmith.checkpoints.locate import locate
+from bertsmith.common.console import note
 from bertsmith.common.errors import InputError
 from bertsmith.model.task import BertForTask, Head, Kind
 from bertsmith.tasks.choice.examples import ChoiceExample
@@ -20,6 +22,7 @@ from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.squad.examples import SquadExample
 from bertsmith.tasks.task import Part, Task
 from bertsmith.tasks.text.examples import TextExample
+from bertsmith.tasks.text.task import TextTask
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.device import find_device
 from bertsmith.train.memory import choose_micro_tokens
@@ -65,8 +68,9 @@ class Predictor:
         Raises:
             ModelError: the model is not whole, or has no head of a task.
         """
-        model, tokenizer = load_task_model(folder)
-        record = read_record(folder)
+        model, tokenizer, report = load_task_model(folder)
+        note(report.as_text())
+        record = read_record(locate(folder).folder)
         settings = record.settings if record else TaskSettings()
         name = record.task if record else _DEFAULT_TASKS[model.spec.kind]
         task = make_task(name, settings)
@@ -87,11 +91,25 @@ class Predictor:
         examples = [self._example(line, at, file) for at, line in enumerate(lines, start=first)]
         if not examples:
             return []
+        self._check_pairs(examples, file, first)
         part: Part[Any] = Part("input", examples, labelled=False)
         head = self.model.spec
         encoded = encode_parts(self.task, [part], self.tokenizer, self._length, head)
         judged, _ = judge(self.task, self.model, encoded, self._micro_tokens, self._tuned)
         return [as_json(head, one) for one in judged[0].predictions]
+
+    def _check_pairs(self, examples: Sequence[Any], file: str, first: int) -> None:
+        """Refuse single texts where the model was trained on pairs."""
+        if not (isinstance(self.task, TextTask) and self.task.pairs):
+            return
+        single = [at for at, one in enumerate(examples) if one.pair is None]
+        if single:
+            raise InputError(
+                f"{len(single)} of {len(examples)} lines have no second text, and the model was "
+                "trained on pairs of texts",
+                file=file or None, line=first + single[0],
+                mend='give {"text": ..., "pair": ...} in each line; a pair may be empty',
+            )  # fmt: skip
 
     def _example(self, line: str, number: int, file: str) -> Any:
         kind = self.model.spec.kind
@@ -127,7 +145,8 @@ def as_json(head: Head, prediction: Any) -> dict[str, Any]:
 
 
 def _text(fields: Fields, name: str) -> TextExample:
-    return TextExample(name, _string(fields, "text"), fields.get("pair"))
+    pair = None if fields.get("pair") is None else _string(fields, "pair")
+    return TextExample(name, _string(fields, "text"), pair)
 
 
 def _words(fields: Fields, name: str) -> TaggedSentence:

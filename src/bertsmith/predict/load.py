@@ -59,5 +59,5 @@ def load(folder: str | Path) -> PretrainedModel:
     Raises:
         ModelError: there is no whole model with both pre-training heads.
     """
-    model, tokenizer = load_model(Path(folder))
+    model, tokenizer, _ = load_model(Path(folder))
     return PretrainedModel(model, tokenizer)

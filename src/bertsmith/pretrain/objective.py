@@ -22,6 +22,7 @@ def pretraining_sums(model: torch.nn.Module, batch: PretrainingBatch) -> Sums:
     losses = {"masked_lm": functional.cross_entropy(words.float(), labels, reduction="sum")}
     correct = {"masked_lm": (words.detach().argmax(-1) == labels).sum()}
     if batch.pairs:
+        assert neighbours is not None, "pairs need a model with a next-sentence head"
         next_labels = batch.next_labels.to(device)
         losses["next_sentence"] = functional.cross_entropy(
             neighbours.float(), next_labels, reduction="sum"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from bertsmith.checkpoints.directory import save_model
+from bertsmith.checkpoints.locate import locate
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.console import note, warn
+from bertsmith.common.files import sha256
 from bertsmith.corpus.corpus import Corpus
-from bertsmith.model.config import preset
-from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
 from bertsmith.pretrain.evaluation import HeldOut, pairs_possible
+from bertsmith.pretrain.model import new_model, started_from
 from bertsmith.pretrain.objective import pretraining_sums
 from bertsmith.pretrain.settings import PretrainSettings
 from bertsmith.pretrain.summary import summarise
@@ -37,7 +37,11 @@ _EVALUATIONS_A_RUN = 20
 
 
 def pretrain(
-    corpus_folder: Path, out: Path, settings: PretrainSettings, resume: str | None = None
+    corpus_folder: Path,
+    out: Path,
+    settings: PretrainSettings,
+    resume: str | None = None,
+    start: Path | None = None,
 ) -> dict[str, Any]:
     """Pre-train on a corpus, or go on with the run in ``out``; returns the run's summary.
 
@@ -46,15 +50,24 @@ def pretrain(
         out: the run folder. One that holds an unfinished run with the same settings is continued.
         settings: the settings in force.
         resume: None, ``"latest"`` or the name of a checkpoint to go on from.
+        start: a model to train further, in any layout; None for random weights, or for the model
+            that a resumed run began with.
 
     Raises:
         BertsmithError: settings, corpus or run folder do not fit; or the loss became not finite.
     """
     corpus = Corpus.open(corpus_folder, "train")
+    sources = {"corpus": Source(str(corpus.folder), corpus.digest)}
+    if start is None and resume is not None:
+        start = RunFolder.began_with(out, "model")
+    if start is not None:
+        files = locate(start).files
+        digest = hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()
+        sources["model"] = Source(str(start), digest)
     opened = RunFolder.open(
         out,
         settings,
-        {"corpus": Source(str(corpus.folder), corpus.digest)},
+        sources,
         keep=settings.keep_checkpoints,
         resume=resume is not None,
     )
@@ -63,27 +76,26 @@ def pretrain(
         if finished is not None:
             note(f"{out} holds the finished run of these settings; nothing is left to do")
             return finished
-        return _Run(folder, corpus, settings).go(resume)
+        return _Run(folder, corpus, settings, start).go(resume)
 
 
 class _Run:
-    def __init__(self, folder: RunFolder, corpus: Corpus, settings: PretrainSettings) -> None:
-        self.folder, self.settings = folder, settings
+    def __init__(
+        self, folder: RunFolder, corpus: Corpus, settings: PretrainSettings, start: Path | None
+    ) -> None:
+        self.folder, self.settings, self.start = folder, settings, start
         self.corpus = corpus
         self.tokenizer: Tokenizer = corpus.tokenizer()
         self.device = find_device()
         self.autocast = autocast_type(settings.precision, self.device)
         self.warnings: list[str] = []
         self.pairs = self._decide_pairs()
-        torch.manual_seed(settings.seed)
-        self.config = preset(
-            settings.preset,
-            self.tokenizer.size,
-            hidden_act=settings.hidden_act,
-            hidden_dropout_prob=settings.dropout,
-            attention_probs_dropout_prob=settings.dropout,
-        )
-        self.model = BertForPreTraining(self.config).to(self.device)
+        if start is None:
+            model = new_model(settings, self.tokenizer.size, self.pairs)
+        else:
+            model, report = started_from(start, settings, self.tokenizer, self.pairs)
+            note(report.as_text())
+        self.model, self.config = model.to(self.device), model.config
         self.optimizer = build_optimizer(
             settings.optimizer,
             self.model.named_parameters(),
@@ -104,6 +116,8 @@ class _Run:
         self.clock = restore(self.folder, self.model, self.optimizer, resume)
         log = MetricsLog(self.folder.path, self.clock.step)
         try:
+            if self.start is not None and self.clock.step == 0:
+                self._evaluate(log)  # what the model was worth before
             self._train(log)
             held_out = self._evaluate(log)
         finally:
@@ -111,8 +125,9 @@ class _Run:
         self.warnings += self._cut_warnings()
         baselines = self.held_out.baselines() if self.held_out else None
         summary = summarise(
-            self.settings, self.clock, self.model, self.corpus, held_out, baselines, self.warnings
-        )
+            self.settings, self.clock, self.model, self.corpus, held_out, baselines,
+            self.warnings, self.start,
+        )  # fmt: skip
         card = model_card(self.settings, summary)
         save_model(self.folder.path / "model", self.model, self.tokenizer, card)
         self.folder.write_summary(summary)

@@ -26,6 +26,7 @@ def summarise(
     held_out: dict[str, float] | None,
     baselines: dict[str, float] | None,
     warnings: list[str],
+    start: Path | None = None,
 ) -> dict[str, Any]:
     """The content of ``summary.json``.
 
@@ -37,6 +38,7 @@ def summarise(
         held_out: figures of the model, None where there is no held-out part.
         baselines: what they have to beat.
         warnings: what the run had to warn of.
+        start: the model that the run began with, None for random weights.
     """
     learned, verdict = judge(held_out, baselines)
     config = model.config
@@ -51,7 +53,8 @@ def summarise(
         "epochs": round((clock.tokens + clock.counts["tokens_cut"]) / max(1, corpus.tokens), 3),
         "seconds": round(clock.seconds, 1),
         "model": {
-            "preset": settings.preset,
+            "preset": settings.preset if start is None else None,
+            "from": None if start is None else str(start),
             "layers": config.num_hidden_layers,
             "hidden_size": config.hidden_size,
             "parameters": sum(weights.numel() for weights in model.parameters()),

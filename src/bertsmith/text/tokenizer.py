@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from bertsmith.text.vocabulary import (
     SPECIAL,
     UNK,
     check_vocabulary,
+    has_capitals,
     read_vocabulary,
     write_vocabulary,
 )
@@ -109,7 +110,8 @@ class Tokenizer:
         """A tokenizer from a folder, a ``tokenizer.json`` or a ``vocab.txt``.
 
         Of a folder, ``tokenizer.json`` comes first; a ``vocab.txt`` takes its settings from the
-        ``tokenizer_config.json`` beside it.
+        ``tokenizer_config.json`` beside it. Where nothing says so, it is lower-casing if the
+        vocabulary has no capital letter.
 
         Args:
             path: folder or file.
@@ -128,8 +130,11 @@ class Tokenizer:
             raise InputError("there is no such tokenizer file", file=path)
         if path.suffix == ".json":
             return cls(**_read_tokenizer_json(path))
-        options = _read_config(path.parent / "tokenizer_config.json") or otherwise
-        return cls.from_vocab_file(path, **options)
+        options = _read_config(path.parent / "tokenizer_config.json") or dict(otherwise)
+        tokens = read_vocabulary(path)
+        # A file without a word about case: only a cased vocabulary has capitals.
+        options.setdefault("lowercase", not has_capitals(tokens))
+        return cls(tokens, **options)
 
     @property
     def size(self) -> int:
@@ -147,6 +152,17 @@ class Tokenizer:
         options = [self.lowercase, self.strip_accents, self.chinese_chars, self.longest_word]
         text = json.dumps([options, self.tokens])
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    @property
+    def known(self) -> Mapping[str, int]:
+        """Every piece with its id."""
+        return self._id_of
+
+    def words(self, text: str) -> list[str]:
+        """The words of ``text`` as the vocabulary is searched for them: cleaned and split."""
+        inner = self._inner
+        cleaned = inner.normalizer.normalize_str(clean(text))
+        return [word for word, _ in inner.pre_tokenizer.pre_tokenize_str(cleaned)]
 
     def encode(self, text: str, blanks: bool = False) -> Encoding:
         """The pieces of ``text`` with their places in it.
@@ -276,7 +292,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_text("utf-8"))
         return {
-            "lowercase": bool(raw.get("do_lower_case", True)),
+            **({"lowercase": bool(raw["do_lower_case"])} if "do_lower_case" in raw else {}),
             "strip_accents": raw.get("strip_accents"),
             "chinese_chars": bool(raw.get("tokenize_chinese_chars", True)),
             "longest_word": int(raw.get("max_input_chars_per_word", 100)),

@@ -53,6 +53,13 @@ def check_vocabulary(tokens: Sequence[str], path: Path | None = None) -> None:
         raise InputError(f"the vocabulary lacks {', '.join(missing)}", file=path)
 
 
+def has_capitals(tokens: Sequence[str]) -> bool:
+    """Whether a piece, control tokens and ``[unused...]`` aside, has a capital letter."""
+    return any(
+        token != token.lower() for token in tokens if not (token[:1] == "[" and token[-1:] == "]")
+    )
+
+
 def write_vocabulary(path: Path, tokens: Sequence[str]) -> None:
     """Write a ``vocab.txt``; reading it gives the same pieces, writing them the same bytes."""
     with atomic_path(path) as part:

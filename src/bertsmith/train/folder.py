@@ -86,6 +86,12 @@ class RunFolder:
         folder.remember("torch", torch.__version__)
         return folder
 
+    @staticmethod
+    def began_with(path: Path, source: str) -> Path | None:
+        """Where the run in ``path`` took a source from; None where it had none of that name."""
+        place = _read_json(path / _RECORD).get(source) if (path / _RECORD).exists() else None
+        return Path(place) if place else None
+
     def close(self) -> None:
         """Let others write to the folder."""
         self._lock.close()
@@ -150,6 +156,14 @@ def _check_empty(path: Path, resume: bool) -> None:
 
 
 def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Source]) -> None:
+    began = {key.removesuffix("_digest") for key in record if key.endswith("_digest")}
+    for name in began ^ sources.keys():
+        was, now = ("with", "none") if name in began else ("without", "one")
+        raise InputError(
+            f"the run began {was} a {name}, and now there is {now}",
+            file=path,
+            mend="give the same arguments, or another --out",
+        )
     for name, source in sources.items():
         if record.get(f"{name}_digest", source.digest) != source.digest:
             raise InputError(

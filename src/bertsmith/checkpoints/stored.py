@@ -1,0 +1,118 @@
+"""Tensors as Hugging Face's weight files store them: safetensors and pickles, whole and sharded."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from bertsmith.checkpoints.locate import Location, shards_of
+from bertsmith.common.errors import ModelError
+
+# How torch's loader of weights names what it does not let a pickle call.
+_GLOBAL = re.compile(r"Unsupported (?:global|class)\S*:? (?:GLOBAL )?(\S+)")
+_COPY_AGAIN = "copy the file again, or take an earlier checkpoint"
+# What training scripts put around the weights.
+_WRAPPERS = ("state_dict", "model_state_dict", "model")
+
+
+def read_stored(location: Location) -> dict[str, Tensor]:
+    """All tensors of a checkpoint in Hugging Face's layout, by the names they are stored under.
+
+    Raises:
+        ModelError: a file is missing or damaged, holds code, or lacks a tensor of the index.
+    """
+    read = read_safetensors if "safetensors" in location.layout else read_pickle
+    if location.weights.suffix == ".json":
+        return _read_shards(location.weights, read)
+    return read(location.weights)
+
+
+def read_safetensors(file: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file."""
+    try:
+        return load_file(file)
+    except FileNotFoundError:
+        raise ModelError("there is no such weight file", file=file) from None
+    except (SafetensorError, OSError) as error:
+        raise ModelError(
+            f"the weight file is damaged: {error}", file=file, mend=_COPY_AGAIN
+        ) from None
+
+
+def read_pickle(file: Path) -> dict[str, Tensor]:
+    """The tensors of a ``pytorch_model.bin``, read by torch's loader of weights only.
+
+    No code of the file is run: one that asks for anything but tensors is refused.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that the pickle is of another version than usual
+            raw = torch.load(
+                file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file)
+            )
+    except FileNotFoundError:
+        raise ModelError("there is no such weight file", file=file) from None
+    except pickle.UnpicklingError as error:
+        asked = _GLOBAL.search(str(error))
+        if asked is None:
+            raise ModelError(
+                "the weight file is damaged, or was not written by torch", file=file,
+                mend=_COPY_AGAIN,
+            ) from None  # fmt: skip
+        raise ModelError(
+            "the file asks for more than tensors, which would run its code: it is refused",
+            file=file,
+            value=asked[1],
+            mend="get the weights as model.safetensors from someone you trust",
+        ) from None
+    except Exception as error:  # torch's reader raises whatever damaged bytes lead it to
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(
+            f"the weight file is damaged: {first}", file=file, mend=_COPY_AGAIN
+        ) from None
+    return _tensors(raw, file)
+
+
+def _tensors(raw: Any, file: Path) -> dict[str, Tensor]:
+    """The mapping from names to tensors in what a pickle holds."""
+    for name in _WRAPPERS:
+        if isinstance(raw, dict) and isinstance(raw.get(name), dict):
+            raw = raw[name]
+    if not isinstance(raw, dict) or not raw:
+        raise ModelError("the file holds no mapping from names to tensors", file=file)
+    for name, value in raw.items():
+        if not isinstance(name, str) or not isinstance(value, Tensor):
+            raise ModelError(
+                "an entry of the file is not a tensor under a name", file=file, value=name
+            )
+    return {name: value.detach() for name, value in raw.items()}
+
+
+def _read_shards(index: Path, read: Callable[[Path], dict[str, Tensor]]) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    places = shards_of(index)
+    for shard in sorted(set(places.values())):
+        found = read(index.parent / shard)
+        for name in found:
+            if name in tensors:
+                raise ModelError(
+                    "a tensor stands in two shards", file=index.parent / shard, value=name
+                )
+        tensors.update(found)
+        lost = [name for name, place in places.items() if place == shard and name not in found]
+        if lost:
+            raise ModelError(
+                f"the shard lacks tensor {lost[0]}, which the index says it has",
+                file=index.parent / shard, mend="take all files from one download",
+            )  # fmt: skip
+    return tensors
