@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertsmith.checkpoints.directory import save_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.model.config import BertConfig
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.text.tokenizer import Tokenizer

@@ -60,7 +60,7 @@ def test_a_run_learns_and_writes_what_it_promises(run: Path) -> None:
 
 
 def test_transformers_reads_the_model(run: Path, model: Path, cola: Path) -> None:
-    ours, _ = load_task_model(run / "model")
+    ours = load_task_model(run / "model").model
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(run / "model").eval()
     assert theirs.config.id2label == {0: "0", 1: "1"}
     dev = prepared(model, cola).dev[0].encoded.features
@@ -77,7 +77,7 @@ def test_transformers_reads_the_model(run: Path, model: Path, cola: Path) -> Non
 def test_a_model_of_transformers_is_evaluated(run: Path, cola: Path, tmp_path: Path) -> None:
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(run / "model")
     theirs.save_pretrained(tmp_path / "theirs")
-    load_task_model(run / "model")[1].save(tmp_path / "theirs")
+    load_task_model(run / "model").tokenizer.save(tmp_path / "theirs")
     scored = evaluate(tmp_path / "theirs", cola, {}, "cola", tmp_path / "out")
     known = json.loads((run / "metrics.json").read_text())["figures"]["dev"]
     assert scored[0].figures == known
@@ -98,7 +98,7 @@ def test_the_best_model_is_kept_not_the_last(
         return {**figures, "matthews": next(scores, figures["matthews"])}
 
     monkeypatch.setattr(type(task), "score", made)
-    monkeypatch.setattr("bertsmith.finetune.statistics._SAMPLES", 1)
+    monkeypatch.setattr("bertsmith.tasks.interval._SAMPLES", 1)
     whole = prepare(task, model, cola, 0)
     summary = finetune_once(whole, tmp_path / "six", SETTINGS)
     assert summary["kept_step"] == 26

@@ -144,3 +144,18 @@ def test_pictures_are_files_of_their_own(tmp_path) -> None:
     for path in paths:
         assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
         assert "#123456" not in path.read_text()
+
+
+def test_settings_that_differ_come_first_the_rest_is_folded(tmp_path) -> None:
+    from bertsmith.common.settings import to_toml
+    from bertsmith.tasks.settings import TaskSettings
+
+    folder = run_folder(tmp_path, RECORDS, SUMMARY)
+    text = to_toml(TaskSettings(doc_stride=64, strict=True), "Settings")
+    (folder / "config.toml").write_text(text)
+    page = write_report(folder).read_text()
+    shown, folded = page[page.index("Settings</h2>") :].split("<details>")
+    assert "doc_stride = 64  # default: 128\nstrict" not in shown
+    assert "strict = true  # default: false\ndoc_stride = 64  # default: 128" in shown
+    assert "n_best" not in shown
+    assert "n_best = 20\n" in folded

@@ -9,17 +9,38 @@ from pathlib import Path
 
 import torch
 
-from bertsmith.checkpoints.directory import CONFIG, load_encoder
+from bertsmith.checkpoints.directory import load_encoder
+from bertsmith.checkpoints.locate import locate
 from bertsmith.checkpoints.weights import LoadReport
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.finetune.settings import FinetuneSettings
-from bertsmith.model.config import BertConfig
+from bertsmith.model.layers import has_layers, known_layers
 from bertsmith.model.lora import add_lora
 from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask, Head
 from bertsmith.train.optimizers import build_optimizer
 
 _LAYER = re.compile(r"encoder\.layers\.(\d+)\.")
+
+
+def check_layers(folder: Path, settings: FinetuneSettings) -> None:
+    """Whether the model has the layers that the settings speak of; reads its configuration only.
+
+    Raises:
+        ModelError: there is no such model.
+        SettingsError: more layers are to be frozen or combined than there are.
+    """
+    layers = locate(folder).read_config().num_hidden_layers
+    if settings.freeze_layers > layers:
+        raise SettingsError(
+            f"the model has {layers} layers to freeze", value=settings.freeze_layers,
+            mend=f"give --freeze-layers {layers} or less",
+        )  # fmt: skip
+    if settings.feature_layers != "none" and not has_layers(settings.feature_layers, layers):
+        raise SettingsError(
+            f"no such layers in a model of {layers}", value=settings.feature_layers,
+            mend=f"give --feature-layers {', '.join(known_layers(layers))}",
+        )  # fmt: skip
 
 
 def new_model(
@@ -34,19 +55,15 @@ def new_model(
         ModelError: the directory holds no whole encoder.
         SettingsError: more layers are to be frozen than there are.
     """
+    check_layers(folder, settings)
     config = dataclasses.replace(
-        BertConfig.from_json(folder / CONFIG),
+        locate(folder).read_config(),
         hidden_dropout_prob=settings.dropout,
         attention_probs_dropout_prob=settings.dropout,
     )
-    if settings.freeze_layers > config.num_hidden_layers:
-        raise SettingsError(
-            f"the model has {config.num_hidden_layers} layers to freeze",
-            value=settings.freeze_layers,
-        )
     torch.manual_seed(settings.seed)
     model = task_model(config, head)
-    report = None if settings.from_scratch else load_encoder(folder, model.encoder)[2]
+    report = None if settings.from_scratch else load_encoder(folder, model.encoder).report
     for name, weights in model.named_parameters():
         depth = _depth(name, config.num_hidden_layers)
         learns = settings.freeze_layers == 0 or depth > settings.freeze_layers

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertsmith.checkpoints.directory import CONFIG, WEIGHTS
+from bertsmith.checkpoints.locate import locate
 from bertsmith.common.console import note, table, warn
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import sha256
-from bertsmith.model.config import BertConfig
 from bertsmith.tasks.parts import EncodedPart, encode_parts, sequence_length
 from bertsmith.tasks.task import Head, Task
 from bertsmith.text.tokenizer import Tokenizer
@@ -53,7 +52,7 @@ class Prepared:
         """Model and data with their digests: a run goes on only from what it began with."""
         files = sorted({file for one in self._parts() for file in one.part.files})
         data = hashlib.sha256("".join(sha256(file) for file in files).encode()).hexdigest()
-        model = sha256(self.model / WEIGHTS) + sha256(self.model / CONFIG) + self.tokenizer.digest
+        model = "".join(map(sha256, locate(self.model).files)) + self.tokenizer.digest
         places = ", ".join(str(file) for file in files)
         return {
             "model": Source(str(self.model), hashlib.sha256(model.encode()).hexdigest()),
@@ -78,8 +77,8 @@ def prepare(task: Task[Any], model: Path, data: Path, max_length: int) -> Prepar
         ModelError: there is no such model.
         SettingsError: the model has fewer positions than ``max_length``.
     """
-    config = BertConfig.from_json(model / CONFIG)
-    tokenizer = Tokenizer.load(model)
+    place = locate(model)
+    config, tokenizer = place.read_config(), place.read_tokenizer()
     length = sequence_length(task, config, max_length)
     found = task.read(data, training=True)
     if found.train is None or not found.train.examples:

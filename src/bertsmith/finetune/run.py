@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.checkpoints.adapter import save_adapter
-from bertsmith.checkpoints.directory import load_task_model, save_model
+from bertsmith.checkpoints.directory import load_task_model
+from bertsmith.checkpoints.save import save_model
 from bertsmith.common.console import note, warn
 from bertsmith.finetune.batches import FeatureBatches
 from bertsmith.finetune.card import model_card
@@ -68,6 +70,8 @@ class _Run:
         self.warnings: list[str] = []
         self.model, report = new_model(prepared.model, prepared.head, settings)
         self.model.to(self.device)
+        if report:
+            note(f"{report.as_text()}; the task's own layer is new and random")
         if report and any(name.startswith("encoder.pooler.") for name in report.new):
             self.warn(
                 "the model has no pooler (pooler.dense.weight, pooler.dense.bias): it starts at "
@@ -163,7 +167,8 @@ class _Run:
         """Write the model as it is now."""
         task = self.prepared.task
         figures = {one.part.name: one.figures for one in judged}
-        record = task_record(task.name, self.settings, tuned)
+        settings = dataclasses.replace(self.settings, **task.remembered())
+        record = task_record(task.name, settings, tuned)
         card = model_card(self.settings, self.prepared, figures)
         target = self.folder.path / "model"
         save_model(target, merged(self.model), self.prepared.tokenizer, card, {RECORD: record})
@@ -173,7 +178,7 @@ class _Run:
     def _finish(self) -> dict[str, Any]:
         """Figures and predictions of the model that was kept, which may not be the last one."""
         path, task = self.folder.path, self.prepared.task
-        model, _ = load_task_model(path / "model")
+        model = load_task_model(path / "model").model
         record = read_record(path / "model")
         assert record is not None
         parts = [*self.prepared.dev, *self.prepared.test]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertsmith.common.console import muted, note, table, warn
+from bertsmith.common.console import note, table, warn
 from bertsmith.finetune.prepare import Prepared, notes_of
 from bertsmith.finetune.settings import FinetuneSettings
-from bertsmith.finetune.statistics import bootstrap, degenerate
+from bertsmith.finetune.statistics import degenerate
+from bertsmith.tasks.interval import baseline, bootstrap
 from bertsmith.tasks.parts import Judged
-from bertsmith.tasks.task import Figures
 from bertsmith.train.clock import Clock
 
 _MISTAKES = 20
@@ -55,7 +55,7 @@ def summarise(
         "learned": reason is None,
         "verdict": _verdict(task.metric, dev, reason),
         "figures": {one.part.name: one.figures for one in judged if one.figures},
-        "baselines": _baselines(prepared, dev),
+        "baselines": {} if dev is None else baseline(task, prepared.train.part, dev.part),
         "interval": None if interval is None else list(interval),
         "tuned": dict(tuned),
         "kept_step": best_step,
@@ -80,15 +80,6 @@ def _few(dev: Judged | None) -> list[str]:
     if dev is None or len(dev.part.examples) >= _FEW:
         return []
     return [f"{dev.part.name} has {len(dev.part.examples)} examples: its score tells little"]
-
-
-def _baselines(prepared: Prepared, dev: Judged | None) -> Figures:
-    """Figures of always giving the most frequent answer of the training part."""
-    if dev is None or not dev.part.labelled:
-        return {}
-    guess = prepared.task.most_frequent(prepared.train.part, dev.part)
-    with muted():  # what is undefined for one answer throughout says nothing about the model
-        return {} if guess is None else prepared.task.score(dev.part, guess)
 
 
 def _verdict(metric: str, dev: Judged | None, reason: str | None) -> str:

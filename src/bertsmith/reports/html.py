@@ -9,10 +9,19 @@ from typing import Any
 
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_text
-from bertsmith.reports import finetuning
+from bertsmith.reports import finetuning, glue
 from bertsmith.reports.curves import save
-from bertsmith.reports.markup import page, section
-from bertsmith.reports.sections import blanks, charts, curves, details, headline, verdict, warnings
+from bertsmith.reports.markup import page
+from bertsmith.reports.sections import (
+    blanks,
+    charts,
+    curves,
+    details,
+    headline,
+    settings,
+    verdict,
+    warnings,
+)
 from bertsmith.train.log import METRICS, read_metrics
 
 
@@ -37,6 +46,7 @@ def write_report(run: Path) -> Path:
         verdict(summary),
         warnings(summary),
         headline(summary, records),
+        glue.scores(summary),
         finetuning.scores(summary),
         finetuning.runs(summary),
         curves(summary, records),
@@ -45,7 +55,7 @@ def write_report(run: Path) -> Path:
         blanks(summary),
         finetuning.data(summary),
         *details(summary),
-        section("Settings", f"<pre>{escape(config)}</pre>"),
+        settings(config),
     ]
     target = run / "report.html"
     try:

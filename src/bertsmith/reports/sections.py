@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
-from bertsmith.reports import finetuning
+from bertsmith.common.settings import changed_lines
+from bertsmith.reports import finetuning, glue
 from bertsmith.reports.curves import Chart, draw, series
 from bertsmith.reports.markup import facts, paragraph, section, table
 from bertsmith.reports.values import is_list, is_number, mapping
@@ -26,7 +28,7 @@ _BASELINES = {
 _OWN_SECTION = ("model", "corpus", "counts")
 _SHOWN = (
     "task", "verdict", "learned", "warnings", "held_out", "baselines", "blanks", *_OWN_SECTION,
-    *finetuning.SHOWN,
+    *finetuning.SHOWN, *glue.SHOWN,
 )  # fmt: skip
 
 
@@ -63,7 +65,9 @@ def headline(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -
 
 
 def curves(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
-    """All charts that have points."""
+    """All charts that have points; none for a folder of several runs of their own."""
+    if glue.is_glue(summary):
+        return ""
     drawn = "\n".join(filter(None, map(draw, charts(summary, records))))
     body = f'<div class="charts">\n{drawn}\n</div>' if drawn else "<p>No step is logged yet.</p>"
     return section("Curves", body)
@@ -120,6 +124,17 @@ def _guesses(guesses: object) -> str:
     pairs = [guess for guess in guesses if is_list(guess)] if is_list(guesses) else []
     shown = [pair for pair in pairs if len(pair) == 2 and is_number(pair[1])]
     return ", ".join(f"{word} ({share:.0%})" for word, share in shown)
+
+
+def settings(config: str) -> str:
+    """Those that are not at their defaults; all of them, with their documentation, folded."""
+    lines = changed_lines(config)
+    changed = "\n".join(lines) if lines else "all at their defaults"
+    return section(
+        "Settings",
+        f"<pre>{escape(changed)}</pre>\n<details><summary>All settings</summary>"
+        f"<pre>{escape(config)}</pre></details>",
+    )
 
 
 def details(summary: Mapping[str, Any]) -> list[str]:

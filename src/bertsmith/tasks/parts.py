@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,17 @@ class Judged:
         part: the examples.
         predictions: one an example.
         figures: the task's figures; empty where the part has no labels.
+        baseline: those of one answer throughout, where they are asked for and mean something.
+        metric: the task's own figure.
+        interval: 95 % bounds of that, where they are asked for.
     """
 
     part: Part[Any]
     predictions: list[Any]
     figures: Figures
+    baseline: Figures = field(default_factory=dict)
+    metric: str = ""
+    interval: tuple[float, float] | None = None
 
 
 def judge(
@@ -93,18 +99,24 @@ def _judge(
 ) -> Judged:
     predictions = task.decide(one.part, one.encoded, outputs, head, tuned)
     figures = task.score(one.part, predictions) if one.part.labelled else {}
-    return Judged(one.part, predictions, figures)
+    return Judged(one.part, predictions, figures, metric=task.metric)
 
 
 def sequence_length(task: Task[Any], config: BertConfig, asked: int) -> int:
-    """The most tokens a sequence may have: what is asked, else the task's own."""
+    """The most tokens a sequence may have: what is asked, else the task's own.
+
+    Raises:
+        SettingsError: the model has fewer positions, or the task needs more room.
+    """
     most = config.max_position_embeddings
     if asked > most:
         raise SettingsError(
             f"max_length is above the model's {most} positions", value=asked,
             mend=f"give --max-length {most} or less",
         )  # fmt: skip
-    return asked or min(task.max_length, most)
+    length = asked or min(task.max_length, most)
+    task.check_length(length)
+    return length
 
 
 def encode_parts(
@@ -120,7 +132,15 @@ def encode_parts(
 def write_predictions(folder: Path, task: Task[Any], judged: Sequence[Judged]) -> list[Path]:
     """Write ``metrics.json`` and the task's own files under ``predictions/``; returns all paths."""
     figures = {one.part.name: one.figures for one in judged}
-    write_json(folder / "metrics.json", {"task": task.name, "figures": figures})
+    content: dict[str, Any] = {"task": task.name, "figures": figures}
+    if any(one.baseline for one in judged):
+        content["baselines"] = {one.part.name: one.baseline for one in judged if one.baseline}
+    if any(one.interval for one in judged):
+        content["metric"] = task.metric
+        content["intervals"] = {
+            one.part.name: list(one.interval) for one in judged if one.interval is not None
+        }
+    write_json(folder / "metrics.json", content)
     paths = [folder / "metrics.json"]
     for one in judged:
         paths += task.write(folder / "predictions", one.part, one.predictions)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from bertsmith.common.errors import SettingsError, nearest
+from bertsmith.tasks.applies import check_applies
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.task import Task
 
@@ -26,7 +27,6 @@ _OTHERS: dict[str, tuple[str, str]] = {
     "answer": ("your table: question and text -> answer in it", "own.answer:AnswerTask"),
     "choose": ("your table: text and choices -> choice", "choice.task:ChooseTask"),
 }
-_FEATURE_BASED = ("ner", "tag")
 TASKS = (*GLUE, *_OTHERS)
 
 
@@ -40,13 +40,11 @@ def make_task(name: str, settings: TaskSettings) -> Task[Any]:
     """The task called ``name`` with its settings.
 
     Raises:
-        SettingsError: there is no task of that name, or it has no feature-based way.
+        SettingsError: there is no task of that name, or it does not read one of the settings.
     """
     known = name.lower().replace("-", "")
-    if settings.feature_layers != "none" and known in TASKS and known not in _FEATURE_BASED:
-        raise SettingsError(
-            f"feature_layers is for {' and '.join(_FEATURE_BASED)}", value=settings.feature_layers
-        )
+    if known in TASKS:
+        check_applies(known, settings)
     if known in GLUE:
         glue: Callable[[str, TaskSettings], Task[Any]] = import_module(
             "bertsmith.tasks.glue.tasks"

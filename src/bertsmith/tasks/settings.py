@@ -38,6 +38,11 @@ class TaskSettings:
     choice_columns: tuple[str, ...] = setting(
         (), "columns of the choices (repeat the flag)", group=_TABLE
     )
+    choice_labels: str = setting(
+        "auto", "what the labels of choices are: number (from 0), letter (from A), text of the "
+        "choice, or column; auto is what fits most rows of the training file, and is kept with "
+        "the model", choices=("auto", "column", "number", "letter", "text"), group=_TABLE,
+    )  # fmt: skip
     header: bool = setting(True, "the first row of a TSV or CSV file names the columns; without "
         "it columns are called 1, 2, ...", group=_TABLE)  # fmt: skip
     quoting: bool = setting(

@@ -22,6 +22,7 @@ from bertsmith.text.tokenizer import Tokenizer
 Output = npt.NDArray[np.float32]
 Figures = dict[str, float | None]  # None where a figure is not defined; JSON has no NaN
 
+EMPTY = "examples with an empty text"  # a count: a text of theirs has no token
 IGNORE = -100  # the target of a token that has no label of its own
 
 
@@ -48,6 +49,7 @@ class Feature:
 
 
 __all__ = [
+    "EMPTY",
     "IGNORE",
     "Data",
     "Encoded",
@@ -118,6 +120,18 @@ class Task(ABC, Generic[E]):
     name: str
     metric: str  # the dev figure that chooses the best checkpoint; higher is better
     max_length: int = 128  # tokens a sequence, where the user does not say
+
+    def check_length(self, max_length: int) -> None:
+        """Refuse a length that the task's settings do not fit, before any data is read.
+
+        Raises:
+            SettingsError: they do not.
+        """
+        del max_length
+
+    def remembered(self) -> dict[str, Any]:
+        """Settings that reading the training part decided; they are kept with the model."""
+        return {}
 
     @abstractmethod
     def read(self, path: Path, *, training: bool = True) -> Data[E]:

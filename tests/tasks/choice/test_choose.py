@@ -201,3 +201,22 @@ def test_a_text_that_two_choices_have_names_neither(tmp_path: Path) -> None:
     assert [one.split(": ", 1)[1] for one in read.train.skipped] == [
         "the label names none of the 3 choices: 'xx'"
     ]
+
+
+def test_labels_are_read_as_in_training(tmp_path: Path) -> None:
+    """Alone, the file of the second line would be one of texts of choices."""
+    trained = task()
+    rows = [[f"q{at}", "2", "1", "0", str(at % 3)] for at in range(6)]
+    rows[0][1:4] = ["a", "b", "c"]
+    rows[3][1:4] = ["a", "b", "c"]
+    trained.read(table(tmp_path / "train.csv", rows))
+    assert trained.remembered() == {"choice_labels": "number"}
+    later = task(**trained.remembered())
+    numbers = table(tmp_path / "test.csv", [["q", "2", "1", "0", "2"], ["q", "0", "1", "2", "0"]])
+    [part] = later.read(numbers, training=False).test
+    assert [one.label for one in part.examples] == [2, 0]
+    letters = table(tmp_path / "other.csv", [["q", "x", "y", "z", "B"], ["q", "x", "y", "z", "A"]])
+    [part] = task().read(letters, training=False).test
+    assert [one.label for one in part.examples] == [1, 0]
+    with pytest.raises(InputError, match=r"look like letters .* read as numbers of choices"):
+        later.read(letters, training=False)

@@ -36,6 +36,14 @@ def test_equal_choices_are_counted() -> None:
     assert counts == {"examples with equal choices": 1}
 
 
+def test_empty_texts_are_counted() -> None:
+    examples = [
+        ChoiceExample("0", " ", ("hello", "world")), ChoiceExample("1", "sep", ("hello", "\t")),
+        ChoiceExample("2", "sep", ("hello", "world")),
+    ]  # fmt: skip
+    assert encode_choices(examples, tokenizer(), 128)[1] == {"examples with an empty text": 2}
+
+
 def test_the_context_loses_its_front() -> None:
     context, seconds, counts = fit([1, 2, 3, 4], [[7, 8, 9], [7, 5]], 5)
     assert (context, seconds) == ([3, 4], [[7, 8, 9], [7, 5]])

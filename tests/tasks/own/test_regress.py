@@ -49,7 +49,13 @@ def test_figures_and_files(tmp_path: Path) -> None:
     outputs = [np.array([one], np.float32) for one in (1, 2, 4.5)]
     predictions = mine.decide(part, Encoded([]), outputs, Head("value"), {})
     figures = mine.score(part, predictions)
-    assert list(figures) == ["pearson", "spearman", "mean_squared_error"]
+    assert list(figures) == [
+        "pearson", "spearman", "mean_squared_error", "root_mean_squared_error",
+        "mean_absolute_error", "gold_standard_deviation",
+    ]  # fmt: skip
+    assert figures["root_mean_squared_error"] == pytest.approx((0.25 / 3) ** 0.5)
+    assert figures["mean_absolute_error"] == pytest.approx(0.5 / 3)
+    assert figures["gold_standard_deviation"] == pytest.approx((14 / 9) ** 0.5)
     assert figures["spearman"] == pytest.approx(1)
     assert figures["mean_squared_error"] == pytest.approx(0.25 / 3)
     paths = mine.write(tmp_path, part, predictions)

@@ -608,3 +608,13 @@ def test_no_answer_throughout_is_the_baseline_of_version_2() -> None:
     assert task.score(part, task.most_frequent(part, part))["f1"] == 0.5
     one = part_of(SquadExample("a", "?", "red fox", (("red", 0),)))
     assert task.most_frequent(one, one) is None
+
+
+def test_empty_texts_are_counted() -> None:
+    words = tokenizer("a", "b")
+    examples = [
+        SquadExample("0", "a", " "), SquadExample("1", " ", "b"), SquadExample("2", "a", "b")
+    ]  # fmt: skip
+    task = SquadTask(settings())
+    encoded = task.encode(part_of(*examples), words, 384, Head("span"), training=False)
+    assert encoded.counts == {"examples with an empty text": 2}

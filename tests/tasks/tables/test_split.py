@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertsmith.tasks.tables.split import dev_rows, rarest, seats_of
+from bertsmith.tasks.tables.split import (
+    across,
+    dev_rows,
+    dev_rows_apart,
+    equal_text_notes,
+    rarest,
+    seats_of,
+)
 
 STRATA = st.lists(st.sampled_from("abcdefg"), min_size=2, max_size=80)
 FEW = settings(max_examples=80, deadline=None)
@@ -84,3 +91,32 @@ def test_share_of_groups() -> None:
 )
 def test_rarest(labels: list[tuple[str, ...]], strata: list[str]) -> None:
     assert rarest(labels) == strata
+
+
+@FEW
+@given(strata=STRATA, percent=st.floats(0.5, 99.5), seed=st.integers(0, 5))
+def test_where_all_texts_differ_the_split_is_the_plain_one(
+    strata: list[str], percent: float, seed: int
+) -> None:
+    plain = dev_rows(percent, seed, strata)
+    texts = list(range(len(strata)))
+    assert dev_rows_apart(percent, seed, strata, texts) == plain
+    assert equal_text_notes(texts, plain) == []
+
+
+def test_equal_texts_stay_on_one_side() -> None:
+    texts = [str(at // 2) for at in range(40)] + ["often"] * 20
+    chosen = dev_rows_apart(10, 0, ["x"] * 60, texts)
+    assert chosen
+    assert across(texts, chosen) == 0
+    assert "often" not in {texts[at] for at in chosen}
+    assert equal_text_notes(texts, chosen) == [
+        "39 texts stand more than once: equal ones stay on one side"
+    ]
+
+
+def test_texts_on_both_sides_are_counted() -> None:
+    texts = ["a", "a", "a", "b"]
+    assert across(texts, [0, 3]) == 1
+    assert equal_text_notes(texts, [0, 3])[0].startswith("1 examples of dev have a text that is in")
+    assert len(dev_rows_apart(50, 0, ["x"] * 4, ["a"] * 4)) == 2

@@ -49,7 +49,17 @@ def test_single_text_is_cut_at_its_end_and_counted(words: Tokenizer) -> None:
     assert found[0] == ([CLS, 5, 6, 7, 8, 9, 10, SEP], [0] * 8)
     assert found[1] == found[0]
     assert found[2] == ([CLS, SEP], [0, 0])
-    assert counts == {"truncated examples": 1, "tokens cut": 1}
+    assert counts == {
+        "truncated examples": 1, "tokens cut": 1, "examples with an empty text": 1
+    }  # fmt: skip
+
+
+def test_empty_texts_are_counted(words: Tokenizer) -> None:
+    examples = [
+        TextExample("0", " \t"), TextExample("1", text(1), ""), TextExample("2", "", text(1)),
+        TextExample("3", text(1), text(1)), TextExample("4", text(2)),
+    ]  # fmt: skip
+    assert encode_texts(examples, words, 8)[1] == {"examples with an empty text": 3}
 
 
 def test_pair_segments_and_counts(words: Tokenizer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from bertsmith.tasks.choice.examples import ChoiceExample
+from bertsmith.tasks.task import EMPTY
 from bertsmith.text.tokenizer import Tokenizer
 
 Sequences = tuple[tuple[list[int], list[int]], ...]
@@ -26,14 +27,15 @@ def encode_choices(
         max_length: most tokens of a sequence, special tokens included.
 
     Returns:
-        The (token ids, segment ids) of each choice of each example; counts of what was cut, and of
-        examples of which two choices are the same tokens.
+        The (token ids, segment ids) of each choice of each example; counts of what was cut, of
+        examples of which two choices are the same tokens, and of those with an empty text.
     """
     texts = [text for one in examples for text in _texts(one)]
     pieces = iter(tokenizer.encode_ids(texts))
     found, counts = [], Counter[str]()
     for one in examples:
         context, *seconds = (next(pieces) for _ in range(1 + len(one.choices)))
+        counts[EMPTY] += not context or [] in seconds
         context, seconds, lost = fit(context, seconds, max_length - 3)
         counts += lost
         counts[ALIKE] += len(set(map(tuple, seconds))) < len(seconds)

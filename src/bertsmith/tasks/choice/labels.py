@@ -42,18 +42,30 @@ def _by_text(label: str, choices: Choices) -> int | None:
 
 # In this order where two of them fit equally many rows.
 READINGS: dict[str, Find] = {
-    "the names of the choices' columns": _by_column,
-    "numbers of choices, from 0": _by_number,
-    "letters of choices, from A": _by_letter,
-    "texts of choices": _by_text,
+    "column": _by_column,
+    "number": _by_number,
+    "letter": _by_letter,
+    "text": _by_text,
+}
+_CALLED = {
+    "column": "names of the choices' columns",
+    "number": "numbers of choices, from 0",
+    "letter": "letters of choices, from A",
+    "text": "texts of choices",
 }
 
 
-def reading_of(rows: Sequence[tuple[str, Choices]], path: Path) -> str:
+def reading_of(rows: Sequence[tuple[str, Choices]], path: Path, known: str = "auto") -> str:
     """The way of reading labels that fits most rows of a file.
 
+    Args:
+        rows: labels with the choices of their rows.
+        path: the file, for messages.
+        known: the way that is given or that the training file had; ``auto`` for none.
+
     Raises:
-        InputError: no way fits half of them, or the numbers begin at 1.
+        InputError: no way fits half of them, or the numbers begin at 1; or another way than the
+            known one fits more of them.
     """
     fits = {
         name: sum(find(label, choices) is not None for label, choices in rows)
@@ -73,4 +85,11 @@ def reading_of(rows: Sequence[tuple[str, Choices]], path: Path) -> str:
             value=sorted(labels)[:10],
             mend="labels are numbers from 0, letters from A, names of columns, or texts of choices",
         )  # fmt: skip
-    return best
+    if known != "auto" and fits[best] > fits[known]:
+        raise InputError(
+            f"the labels look like {_CALLED[best]} ({fits[best]} of {len(rows)}), but are to be "
+            f"read as {_CALLED[known]} ({fits[known]}), as in training or by --choice-labels",
+            file=path, value=sorted(labels)[:10],
+            mend=f"write them as {_CALLED[known]}, or give --choice-labels {best}",
+        )  # fmt: skip
+    return best if known == "auto" else known

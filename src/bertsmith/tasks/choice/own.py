@@ -10,7 +10,9 @@ from bertsmith.tasks.tables.load import Make
 from bertsmith.tasks.tables.rows import BadRow, Row, Table
 
 
-def choose_rows(settings: TaskSettings, table: Table, labelled: bool) -> Make[ChoiceExample]:
+def choose_rows(
+    settings: TaskSettings, table: Table, labelled: bool, reading: str = "auto"
+) -> tuple[Make[ChoiceExample], str]:
     """How the rows of a file are read.
 
     ``text_column`` is the context. ``choice_columns`` are the choices, in their order; an empty
@@ -22,6 +24,10 @@ def choose_rows(settings: TaskSettings, table: Table, labelled: bool) -> Make[Ch
         settings: names the columns.
         table: the file.
         labelled: whether each row needs a label.
+        reading: the key of ``READINGS`` that holds already; ``auto`` for none.
+
+    Returns:
+        How a row is made an example, and the reading; ``auto`` still where no row has a label.
 
     Raises:
         InputError: a column is missing, or the labels can not be understood.
@@ -43,7 +49,9 @@ def choose_rows(settings: TaskSettings, table: Table, labelled: bool) -> Make[Ch
     known = [
         pair for row in table.rows if (pair := _known(row, column, settings, empty)) is not None
     ]
-    find = READINGS[reading_of(known, table.path)] if known else None
+    if known:
+        reading = reading_of(known, table.path, reading)
+    find = READINGS[reading] if known else None
 
     def make(row: Row, name: str) -> ChoiceExample:
         choices = _choices(row, settings.choice_columns)
@@ -55,7 +63,7 @@ def choose_rows(settings: TaskSettings, table: Table, labelled: bool) -> Make[Ch
             raise BadRow(f"the label names none of the {len(choices.texts)} choices: {label!r}")
         return ChoiceExample(name, row.need(context), choices.texts, "", at, row.line)
 
-    return make
+    return make, reading
 
 
 def _known(

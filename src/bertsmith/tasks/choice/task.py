@@ -59,6 +59,7 @@ class ChoiceTask(Task[ChoiceExample]):
             self.rows,
             lambda one: one.label is not None,
             lambda examples: [str(one.label) for one in examples],
+            lambda one: (one.context, one.start, one.choices),
             id_column=self.id_column,
         )
         return load(source, Path(path), training=training)
@@ -173,9 +174,23 @@ class ChooseTask(ChoiceTask):
 
     name = "choose"
 
+    def __init__(self, settings: TaskSettings) -> None:
+        super().__init__(settings)
+        self._reading = settings.choice_labels
+
+    def read(self, path: Path, *, training: bool = True) -> Data[ChoiceExample]:
+        """As :meth:`ChoiceTask.read`; labels of all files are read as those of the first one."""
+        self._reading = self.settings.choice_labels
+        return super().read(path, training=training)
+
+    def remembered(self) -> dict[str, Any]:
+        """What the labels of the training file are, so that others are read alike."""
+        return {"choice_labels": self._reading}
+
     def rows(self, table: Table, labelled: bool) -> Make[ChoiceExample]:
         """The columns that the settings name; see :func:`choose_rows`."""
-        return choose_rows(self.settings, table, labelled)
+        make, self._reading = choose_rows(self.settings, table, labelled, self._reading)
+        return make
 
 
 def _choice(example: ChoiceExample, logits: Output) -> Choice:

@@ -44,6 +44,7 @@ class GlueTask(TextTask):
         self.layout, self.settings = layout, settings
         self.name, self.metric = layout.name, layout.metric
         self.figure_names, self.positive = layout.figures, layout.positive
+        self.pairs = bool(layout.pair)
         self.kind = "classes" if layout.labels else "value"
 
     def read(self, path: Path, *, training: bool = True) -> Data[TextExample]:

@@ -11,9 +11,10 @@ from bertsmith.common.errors import InputError
 from bertsmith.tasks.ner.conll import ColumnFile, read_columns, refusal
 from bertsmith.tasks.ner.examples import TaggedSentence
 from bertsmith.tasks.ner.folder import find_tag_files
-from bertsmith.tasks.ner.schemes import OUTSIDE, Detected, detect, is_plain, parse, to_iob2
+from bertsmith.tasks.ner.iob2 import read_tags
+from bertsmith.tasks.ner.schemes import OUTSIDE, is_plain
 from bertsmith.tasks.settings import TaskSettings
-from bertsmith.tasks.tables.split import dev_rows
+from bertsmith.tasks.tables.split import dev_rows, dev_rows_apart, equal_text_notes
 from bertsmith.tasks.task import Data, Part
 
 _NAMED = 10  # tags that a note names one by one
@@ -92,31 +93,16 @@ def _part(
 
 def _read_tags(file: ColumnFile, name: str, notes: list[str], *, whole: bool) -> None:
     """Bring the tags of a file to IOB2, or leave them where they are plain labels."""
-    scheme = detect([one.tags or () for one in file.sentences])
-    where = f"{name} ({file.path.name})"
-    if scheme.name == "plain":
-        notes.append(f"{where}: plain labels, not tags of entities: scored by their accuracy")
-        return
-    kept = []
-    for one in file.sentences:
-        wrong = next((at for at, tag in enumerate(one.tags or ()) if not parse(tag)[0]), None)
-        if wrong is None:
-            kept.append(replace(one, tags=to_iob2(one.tags or ())))
-            continue
-        tag = (one.tags or ())[wrong]
+    read = read_tags(file.sentences)
+    for one, at in read.wrong:
+        tag, line = (one.tags or ())[at], one.line + at
         problem = f"the tag {tag[:40]!r} is neither O nor does it begin with B- or I-"
         if whole:
-            raise refusal(file.path, one.line + wrong, problem)
-        file.skipped.append(f"{file.path}:{one.line + wrong}: {problem}; the sentence is left out")
-    file.sentences = kept
-    notes.append(f"{where}: {_about(scheme)}")
-    file.counts[f"entities that do not begin as {scheme.name} says"] = scheme.broken
-
-
-def _about(scheme: Detected) -> str:
-    if scheme.name == "IOB2":
-        return "tags in IOB2"
-    return f"tags in {scheme.name}, read as IOB2"
+            raise refusal(file.path, line, problem)
+        file.skipped.append(f"{file.path}:{line}: {problem}; the sentence is left out")
+    file.sentences = read.sentences
+    file.counts.update(read.counts)
+    notes.append(f"{name} ({file.path.name}): {read.note}")
 
 
 def _hold_back(
@@ -126,12 +112,12 @@ def _hold_back(
     examples = train.examples
     groups = [str(one.document) for one in examples]
     by_document = len(set(groups)) > 1
-    chosen = set(
-        dev_rows(
-            settings.dev_percent, settings.split_seed, [""] * len(examples),
-            groups if by_document else None,
-        )
-    )  # fmt: skip
+    texts, strata = [one.words for one in examples], [""] * len(examples)
+    percent, seed = settings.dev_percent, settings.split_seed
+    if by_document:
+        chosen = set(dev_rows(percent, seed, strata, groups))
+    else:
+        chosen = set(dev_rows_apart(percent, seed, strata, texts))
     if not chosen:
         data.notes.append("there is no dev file, and too few training sentences to make one of")
         return
@@ -143,6 +129,7 @@ def _hold_back(
         f"for it ({settings.dev_percent:g} %, {'whole documents' if by_document else 'at random'}, "
         f"seed {settings.split_seed})"
     )
+    data.notes += equal_text_notes(texts, chosen)
 
 
 def _check_kinds(data: Data[TaggedSentence]) -> bool:

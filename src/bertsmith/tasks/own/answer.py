@@ -40,6 +40,7 @@ class AnswerTask(SquadTask):
             lambda table, labelled: self._rows(table, labelled, counts),
             _known,
             lambda examples: [""] * len(examples),
+            lambda one: (one.question, one.context),
             lambda examples: [one.context for one in examples],
         )
         data = load(source, Path(path), training=training)

@@ -25,6 +25,7 @@ class ClassifyTask(TextTask):
 
     def __init__(self, settings: TaskSettings) -> None:
         self.settings = settings
+        self.pairs = bool(settings.pair_column)
         self.kind, self.metric = "classes", "accuracy"
         self.figure_names = ("accuracy", "macro_f1")
         if settings.label_separator:

@@ -21,10 +21,13 @@ class RegressTask(TextTask):
     name = "regress"
     metric = "pearson"
     kind = "value"
-    figure_names = ("pearson", "spearman", "mean_squared_error")
+    figure_names = (
+        "pearson", "spearman", "mean_squared_error", "root_mean_squared_error",
+        "mean_absolute_error", "gold_standard_deviation",
+    )  # fmt: skip
 
     def __init__(self, settings: TaskSettings) -> None:
-        self.settings = settings
+        self.settings, self.pairs = settings, bool(settings.pair_column)
 
     def read(self, path: Path, *, training: bool = True) -> Data[TextExample]:
         """The parts in a folder or file; see :func:`~bertsmith.tasks.tables.load.load`."""

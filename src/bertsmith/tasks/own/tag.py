@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from bertsmith.common.errors import InputError
 from bertsmith.tasks.ner.examples import TaggedSentence
-from bertsmith.tasks.ner.schemes import OUTSIDE, detect, is_plain, parse, to_iob2
+from bertsmith.tasks.ner.iob2 import read_tags
 from bertsmith.tasks.ner.task import NerTask
 from bertsmith.tasks.tables.folder import is_part
 from bertsmith.tasks.tables.load import Make, Source, load
@@ -41,7 +39,7 @@ class TagTask(NerTask):
             return super().read(path, training=training)
         source = Source(
             self.settings, self._rows, lambda one: one.tags is not None,
-            lambda examples: [""] * len(examples), suffixes=_TABLES,
+            lambda examples: [""] * len(examples), lambda one: one.words, suffixes=_TABLES,
         )  # fmt: skip
         data = load(source, path, training=training)
         parts = [*([data.train] if data.train else []), *data.dev, *data.test]
@@ -101,28 +99,18 @@ def _has_tables(path: Path) -> bool:
 
 def _same_scheme(part: Part[TaggedSentence], notes: list[str]) -> bool | None:
     """Bring tags of entities to IOB2; returns whether they are plain labels, None for neither."""
-    tags = [one.tags for one in part.examples if one.tags is not None]
-    if all(tag == OUTSIDE for one in tags for tag in one):
-        return None
-    scheme = detect(tags)
-    if scheme.name == "plain":
-        notes.append(f"{part.name}: plain labels, not tags of entities: scored by their accuracy")
-        return True
-    for one in part.examples:
-        if is_plain(one.tags or ()):
-            raise _mixed(part, one.line, one.tags or ())
-    part.examples = [
-        one if one.tags is None else replace(one, tags=to_iob2(one.tags)) for one in part.examples
-    ]
-    if scheme.name != "IOB2":
-        notes.append(f"{part.name}: tags in {scheme.name}, read as IOB2")
-    if scheme.broken:
-        part.counts[f"entities that do not begin as {scheme.name} says"] = scheme.broken
-    return False
+    read = read_tags(part.examples)
+    if read.wrong:
+        one, at = read.wrong[0]
+        raise _mixed(part, one.line, (one.tags or ())[at])
+    part.examples = read.sentences
+    part.counts.update(read.counts)
+    if read.scheme not in (None, "IOB2"):
+        notes.append(f"{part.name}: {read.note}")
+    return None if read.scheme is None else read.scheme == "plain"
 
 
-def _mixed(part: Part[TaggedSentence], line: int, tags: Sequence[str]) -> InputError:
-    wrong = next(tag for tag in tags if not parse(tag)[0])
+def _mixed(part: Part[TaggedSentence], line: int, wrong: str) -> InputError:
     return InputError(
         "the tag is neither O nor does it begin with B- or I-, as those of other rows",
         file=part.files[0] if len(part.files) == 1 else part.files[0].parent,

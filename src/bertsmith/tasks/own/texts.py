@@ -39,7 +39,11 @@ def text_source(settings: TaskSettings, target: ReadTarget) -> Source[TextExampl
 
         return example
 
-    return Source(settings, make, lambda one: one.target is not None, _strata)
+    return Source(settings, make, lambda one: one.target is not None, _strata, _given)
+
+
+def _given(example: TextExample) -> tuple[str, str | None]:
+    return example.text, example.pair
 
 
 def word(row: Row, column: str) -> str | None:

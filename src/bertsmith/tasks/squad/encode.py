@@ -12,7 +12,7 @@ from bertsmith.tasks.squad.alignment import Aligned, align
 from bertsmith.tasks.squad.answers import WindowAbout
 from bertsmith.tasks.squad.examples import SquadExample
 from bertsmith.tasks.squad.windows import SPECIALS, check_room, cut_windows, owners
-from bertsmith.tasks.task import Encoded, Feature
+from bertsmith.tasks.task import EMPTY, Encoded, Feature
 from bertsmith.text.tokenizer import Tokenizer
 
 INEXACT = "answers that do not end where tokens do, covered by whole tokens"
@@ -78,6 +78,7 @@ class SquadEncoder:
             self.counts[QUESTIONS_CUT] += 1
             query = query[: self._longest_query]
         ids, offsets = self._text(one.context)
+        self.counts[EMPTY] += not query or not ids
         room = self._length - len(query) - SPECIALS
         windows = cut_windows(len(ids), room, self._stride)
         owner = owners(windows, len(ids))

@@ -54,6 +54,10 @@ class SquadTask(Task[SquadExample]):
         self.settings = settings
         check_room(settings.max_length or self.max_length, settings.max_query_length)
 
+    def check_length(self, max_length: int) -> None:
+        """The longest question leaves room for the text; see :func:`check_room`."""
+        check_room(max_length, self.settings.max_query_length)
+
     def read(self, path: Path, *, training: bool = True) -> Data[SquadExample]:
         """The files of a folder by their names, or one file.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -13,7 +13,7 @@ from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.tables.folder import PartName, find_files
 from bertsmith.tasks.tables.read import SUFFIXES, read_table
 from bertsmith.tasks.tables.rows import BadRow, Row, Table
-from bertsmith.tasks.tables.split import dev_rows
+from bertsmith.tasks.tables.split import dev_rows, dev_rows_apart, equal_text_notes
 from bertsmith.tasks.task import Data, Part
 
 UNUSED = "labels not used, since other rows have none"
@@ -32,6 +32,7 @@ class Source(Generic[E]):
         make: (table, whether a label is needed) -> how its rows are read. It checks the columns.
         known: whether an example carries what it is scored against.
         strata: the stratum of each example, for the dev part made of training rows.
+        text: what the model is given of an example, which is not to be in training and dev both.
         groups: the group of each, where some belong together.
         id_column: the column of ids where the file has it; None for that of the settings.
         suffixes: of the files to look at in a folder.
@@ -41,6 +42,7 @@ class Source(Generic[E]):
     make: Callable[[Table, bool], Make[E]]
     known: Callable[[E], bool]
     strata: Callable[[Sequence[E]], Sequence[str]]
+    text: Callable[[E], Hashable]
     groups: Callable[[Sequence[E]], Sequence[str]] | None = None
     id_column: str | None = None
     suffixes: Sequence[str] = SUFFIXES
@@ -154,7 +156,12 @@ def _hold_back(source: Source[E], data: Data[E], train: Part[E]) -> None:
     groups = None if source.groups is None else list(source.groups(examples))
     if groups is not None and len(set(groups)) < 2:
         groups = None
-    chosen = set(dev_rows(settings.dev_percent, settings.split_seed, strata, groups))
+    texts = [source.text(one) for one in examples]
+    percent, seed = settings.dev_percent, settings.split_seed
+    if groups is None:
+        chosen = set(dev_rows_apart(percent, seed, strata, texts))
+    else:
+        chosen = set(dev_rows(percent, seed, strata, groups))
     if not chosen:
         data.notes.append("there is no dev file, and too few training rows to make one of")
         return
@@ -166,6 +173,7 @@ def _hold_back(source: Source[E], data: Data[E], train: Part[E]) -> None:
         f"there is no dev file: {len(dev)} of {len(examples)} training rows are held back for it "
         f"({settings.dev_percent:g} %, {how}, seed {settings.split_seed})"
     )
+    data.notes += equal_text_notes(texts, chosen)
     alone = [name for name, count in Counter(strata).items() if count == 1]
     if alone and len(alone) < len(examples) and not groups:
         names = ", ".join(map(repr, alone[:_NAMED]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from bertsmith.common.randomness import SPLIT, stream
 
@@ -40,6 +40,45 @@ def dev_rows(
         order = stream(seed, SPLIT, number).permutation(len(members[name]))
         chosen += [members[name][at] for at in order[: seats[name]].tolist()]
     return sorted(chosen)
+
+
+def dev_rows_apart(
+    percent: float, seed: int, strata: Sequence[str], texts: Sequence[Hashable]
+) -> list[int]:
+    """As :func:`dev_rows`, with rows of equal text on one side.
+
+    Distinct texts are held back by the stratum of their first row, and all rows of a text go with
+    it; a text that alone has more rows than dev is to have stays in training. Where no text stands
+    twice, and where nearly all rows have the same few texts, the rows are those of
+    :func:`dev_rows`; :func:`across` tells how many are then on both sides.
+
+    Returns:
+        Numbers of the rows to hold back, ascending.
+    """
+    members: dict[Hashable, list[int]] = {}
+    for at, text in enumerate(texts):
+        members.setdefault(text, []).append(at)
+    most = max(1, _wanted(percent, len(texts)))
+    groups = [rows for rows in members.values() if len(rows) <= most]
+    if len(groups) < 2:
+        return dev_rows(percent, seed, strata)
+    chosen = dev_rows(percent, seed, [strata[rows[0]] for rows in groups])
+    return sorted(at for one in chosen for at in groups[one])
+
+
+def across(texts: Sequence[Hashable], chosen: Iterable[int]) -> int:
+    """How many of the chosen rows have a text that others have, too."""
+    held = set(chosen)
+    kept = {text for at, text in enumerate(texts) if at not in held}
+    return sum(texts[at] in kept for at in held)
+
+
+def equal_text_notes(texts: Sequence[Hashable], chosen: Iterable[int]) -> list[str]:
+    """What people are told of equal texts when dev was made; nothing where all texts differ."""
+    twice, both = len(texts) - len(set(texts)), across(texts, chosen)
+    if both:
+        return [f"{both} examples of dev have a text that is in training, too: dev flatters"]
+    return [f"{twice} texts stand more than once: equal ones stay on one side"] if twice else []
 
 
 def seats_of(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from bertsmith.tasks.task import EMPTY
 from bertsmith.tasks.text.examples import TextExample
 from bertsmith.text.tokenizer import Tokenizer
 
@@ -27,17 +28,19 @@ def encode_texts(
         max_length: most tokens of a sequence, special tokens included.
 
     Returns:
-        (token ids, segment ids) of each example; counts of truncated examples and tokens cut.
+        (token ids, segment ids) of each example; counts of truncated examples, tokens cut
+        and examples with an empty text.
     """
     sequences, counts = [], Counter[str]()
     for first, second in _tokenize(examples, tokenizer):
+        counts[EMPTY] += not first or second == []
         room = max_length - (2 if second is None else 3)
         cut = truncate(first, second, room)
         if cut:
             counts[TRUNCATED] += 1
             counts[CUT] += cut
         sequences.append(assemble(first, second, tokenizer))
-    return sequences, counts
+    return sequences, +counts
 
 
 def truncate(first: list[int], second: list[int] | None, room: int) -> int:

@@ -143,11 +143,28 @@ def mean_squared_error(given: Answers) -> float | None:
     return _finite(np.mean((given.gold - given.predicted) ** 2)) if len(given.gold) else None
 
 
+def root_mean_squared_error(given: Answers) -> float | None:
+    """Root of the mean squared difference, in the unit of the values; the lower the better."""
+    squared = mean_squared_error(given)
+    return None if squared is None else math.sqrt(squared)
+
+
+def mean_absolute_error(given: Answers) -> float | None:
+    """Mean absolute difference, in the unit of the values; the lower the better."""
+    return _finite(np.mean(np.abs(given.gold - given.predicted))) if len(given.gold) else None
+
+
+def gold_standard_deviation(given: Answers) -> float | None:
+    """Standard deviation (over N) of the right values: the root mean squared error of always
+    giving their mean, which a model that learnt stays below."""
+    return _finite(np.std(given.gold)) if len(given.gold) else None
+
+
 METRICS: dict[str, Callable[[Answers], float | None]] = {
     function.__name__: function
     for function in (
         accuracy, f1, macro_f1, micro_f1, matthews, pearson, spearman, pearson_spearman,
-        mean_squared_error,
+        mean_squared_error, root_mean_squared_error, mean_absolute_error, gold_standard_deviation,
     )
 }  # fmt: skip
 

@@ -41,11 +41,13 @@ class TextTask(Task[TextExample]):
             ``value`` a float.
         figure_names: keys of ``METRICS`` in the order to print; ``metric`` may be one of them.
         positive: the positive class of ``f1``.
+        pairs: whether the model is trained on pairs of texts.
     """
 
     kind: Literal["classes", "labels", "value"] = "classes"
     figure_names: tuple[str, ...] = ("accuracy",)
     positive: str | None = None
+    pairs: bool = False
 
     def figures_of(self, part: Part[TextExample]) -> tuple[str, ...]:
         """Names of the figures of a part: ``figure_names``, where a task does not say otherwise."""
