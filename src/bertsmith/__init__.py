@@ -3,6 +3,7 @@
 model = bertsmith.load("run/model")
 model.fill("The [MASK] sat on the mat.")
 model.embed(["a text", "another one"])
+bertsmith.load("fine_tuned/model").predict(["a text", "another one"])
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ import sys
 import numpy as np
 import pytest
 import torch
+from tests.predict.test_lines import made
 
 import bertsmith
 from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.predict.lines import Predictor
 from bertsmith.text.tokenizer import Tokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "fox", "."]
@@ -36,6 +38,29 @@ def test_load_fill_embed(tmp_path) -> None:
         bertsmith.load(tmp_path / "nowhere")
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
         bertsmith.lod  # noqa: B018
+
+
+def test_a_fine_tuned_model_predicts_as_the_command_does(tmp_path) -> None:
+    folder = made(tmp_path, "classify")
+    model = bertsmith.load(folder)
+    texts = ["red fox", "far"]
+    assert model.predict(texts) == Predictor.load(folder).predict(texts)
+    (alone,), together = model.predict("red fox"), model.predict(texts)[0]
+    assert alone["label"] == together["label"]
+    assert alone["probability"] == pytest.approx(together["probability"], abs=1e-6)
+    assert model.embed("red").shape == (1, model.model.config.hidden_size)
+    with pytest.raises(ModelError, match="no masked-LM head"):
+        model.fill("red [MASK]")
+
+
+def test_a_pretrained_model_has_no_predictions(tmp_path) -> None:
+    config = BertConfig(
+        vocab_size=8, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=16,
+    )  # fmt: skip
+    save_model(tmp_path / "model", BertForPreTraining(config), Tokenizer(WORDS), "")
+    with pytest.raises(ModelError, match="no head of a task"):
+        bertsmith.load(tmp_path / "model").predict("red")
 
 
 def test_importing_the_package_does_not_import_torch() -> None:

@@ -70,7 +70,12 @@ class Predictor:
         """
         model, tokenizer, report = load_task_model(folder)
         note(report.as_text())
-        record = read_record(locate(folder).folder)
+        return cls.of(locate(folder).folder, model, tokenizer)
+
+    @classmethod
+    def of(cls, folder: Path, model: BertForTask, tokenizer: Tokenizer) -> Predictor:
+        """The predictor of a model that is loaded already, from ``folder``."""
+        record = read_record(folder)
         settings = record.settings if record else TaskSettings()
         name = record.task if record else _DEFAULT_TASKS[model.spec.kind]
         task = make_task(name, settings)
