@@ -349,6 +349,10 @@ def test_a_configuration_of_2018_gets_its_architecture_from_the_heads(
         ({"model_type": "roberta"}, "not a BERT"),
         ({"num_hidden_layers": 0}, "num_hidden_layers takes a whole number"),
         ({"hidden_size": "32"}, "hidden_size takes a whole number"),
+        ({"hidden_act": ["gelu"]}, "hidden_act takes the name of an activation"),
+        ({"layer_norm_eps": "1e-12"}, "layer_norm_eps takes a number between 0 and 1"),
+        ({"initializer_range": 0}, "initializer_range takes a number between 0 and 1"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings is true or false"),
     ],
 )
 def test_configurations_that_can_not_be(

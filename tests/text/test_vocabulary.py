@@ -1,8 +1,10 @@
+import json
+
 import pytest
 
 from bertsmith.common.errors import InputError
 from bertsmith.text.tokenizer import Tokenizer
-from bertsmith.text.vocabulary import read_vocabulary, write_vocabulary
+from bertsmith.text.vocabulary import SPECIAL, has_capitals, read_vocabulary, write_vocabulary
 from tests.data import data
 
 LINES = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\n\xe2\x80\xa8\nworld\n"
@@ -67,3 +69,28 @@ def test_unreadable_files(tmp_path):
     (tmp_path / "bad.txt").write_bytes(LINES + b"\xff\n")
     with pytest.raises(InputError, match=f"byte {len(LINES)} "):
         read_vocabulary(tmp_path / "bad.txt")
+
+
+def test_capitals_tell_a_cased_vocabulary_and_markers_do_not():
+    uncased = ["[PAD]", "[unused1]", "<S>", "<T>", "the", "##s", "京"]
+    assert not has_capitals(uncased)
+    for piece in ("The", "##S", "É", "["):
+        assert has_capitals([*uncased, piece]) == (piece != "[")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("lowercase", "yes"), ("strip_accents", 1), ("handle_chinese_chars", None)]
+)
+def test_settings_of_a_wrong_type_are_named(tmp_path, key, value):
+    Tokenizer([*SPECIAL, "a"]).save(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    raw = json.loads(path.read_text())
+    raw["normalizer"][key] = value
+    path.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match=f"{key} is {value!r}"):
+        Tokenizer.load(tmp_path)
+    raw["normalizer"] |= {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}
+    raw["model"]["max_input_chars_per_word"] = -1
+    path.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match="at least one character"):
+        Tokenizer.load(tmp_path)

@@ -74,8 +74,14 @@ def describe(model: Model) -> dict[str, Any]:
 
 def has_task_head(config: Mapping[str, Any]) -> bool:
     """Whether a ``config.json`` names a class with the head of a task."""
-    names = config.get("architectures") or [""]
-    return names[0] == _FEATURE_BASED or names[0] in {name for name, _ in _CLASSES.values()}
+    name = _class_name(config)
+    return name == _FEATURE_BASED or name in {known for known, _ in _CLASSES.values()}
+
+
+def _class_name(config: Mapping[str, Any]) -> str:
+    """The first of ``architectures``; empty where none is named."""
+    names = config.get("architectures")
+    return str(names[0]) if isinstance(names, list | tuple) and names else ""
 
 
 def complete(config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
@@ -104,13 +110,13 @@ def head_of(config: Mapping[str, Any], file: Path) -> Head:
     Raises:
         ModelError: it describes no model with a task's head, or its labels have gaps.
     """
-    names = config.get("architectures") or [""]
-    if names[0] == _FEATURE_BASED:
+    name = _class_name(config)
+    if name == _FEATURE_BASED:
         return Head("tokens", _labels(config, file), str(config.get("feature_layers")))
-    kinds = [kind for kind, (name, _) in _CLASSES.items() if name == names[0]]
+    kinds = [kind for kind, (known, _) in _CLASSES.items() if known == name]
     if not kinds:
         raise ModelError(
-            "the model has no head of a task", file=file, value=names[0] or None,
+            "the model has no head of a task", file=file, value=name or None,
             mend="give a fine-tuned model: bertsmith finetune makes one",
         )  # fmt: skip
     problem = config.get("problem_type")

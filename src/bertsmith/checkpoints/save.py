@@ -55,7 +55,7 @@ def save_model(
         with atomic_folder(folder) as part:
             described_config(model, tokenizer).to_json(part / CONFIG)
             write_weights(part / WEIGHTS, model)
-            tokenizer.save(part)
+            tokenizer.save(part, model.config.max_position_embeddings)
             for name, record in (records or {}).items():
                 write_json(part / name, record)
             write_text(part / CARD, card)

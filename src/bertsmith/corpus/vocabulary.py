@@ -47,9 +47,7 @@ def given_tokenizer(settings: CorpusSettings) -> Tokenizer | None:
     if not settings.vocab:
         return None
     said = {"lowercase": False} if settings.cased else {}
-    tokenizer = Tokenizer.load(
-        Path(settings.vocab), strip_accents=settings.strips_accents, **said
-    )
+    tokenizer = Tokenizer.load(Path(settings.vocab), strip_accents=settings.strips_accents, **said)
     require(
         not (settings.cased and tokenizer.lowercase),
         "--cased contradicts the vocabulary's own settings, which say that it is lower-cased",

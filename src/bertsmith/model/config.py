@@ -67,6 +67,12 @@ class BertConfig:
             rate = getattr(self, name)
             if not isinstance(rate, int | float) or not 0 <= rate < 1:
                 raise ModelError(f"{name} takes a share from 0 to below 1", value=rate)
+        for name in ("layer_norm_eps", "initializer_range"):
+            number = getattr(self, name)
+            if not isinstance(number, int | float) or not 0 < number < 1:
+                raise ModelError(f"{name} takes a number between 0 and 1", value=number)
+        if not isinstance(self.hidden_act, str):
+            raise ModelError("hidden_act takes the name of an activation", value=self.hidden_act)
         if not isinstance(self.tie_word_embeddings, bool):
             raise ModelError("tie_word_embeddings is true or false", value=self.tie_word_embeddings)
 

@@ -30,9 +30,7 @@ class BertForPreTraining(nn.Module):
         self.next_sentence = NextSentenceHead(config) if next_sentence else None
         initialise(self, config.initializer_range)
 
-    def forward(
-        self, batch: PackedBatch, masked_positions: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, batch: PackedBatch, masked_positions: Tensor) -> tuple[Tensor, Tensor | None]:
         """Score the masked tokens and the sentence pairs.
 
         Args:

@@ -73,6 +73,9 @@ class Tokenizer:
         strip_accents: remove accents; None for what ``lowercase`` says.
         chinese_chars: make every Chinese character a word of its own.
         longest_word: characters above which a word is ``[UNK]``.
+
+    Raises:
+        InputError: a piece stands twice, a special token is missing, ``longest_word`` is below 1.
     """
 
     def __init__(
@@ -84,6 +87,8 @@ class Tokenizer:
         longest_word: int = 100,
     ) -> None:
         check_vocabulary(tokens)
+        if longest_word < 1:
+            raise InputError("the longest word has at least one character", value=longest_word)
         self.tokens = list(tokens)
         self.lowercase, self.strip_accents = lowercase, strip_accents
         self.chinese_chars, self.longest_word = chinese_chars, longest_word
@@ -201,8 +206,13 @@ class Tokenizer:
                 words.append(token)
         return re.sub(r" ([.,;:!?%)\]}])", r"\1", " ".join(words))
 
-    def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json``, ``vocab.txt`` and ``tokenizer_config.json``."""
+    def save(self, folder: Path, max_length: int = 512) -> None:
+        """Write ``tokenizer.json``, ``vocab.txt`` and ``tokenizer_config.json``.
+
+        Args:
+            folder: where to.
+            max_length: positions of the model beside it, for other programs.
+        """
         full = tokenizers.Tokenizer.from_str(self._inner.to_str())
         full.add_special_tokens([tokenizers.AddedToken(token, special=True) for token in SPECIAL])
         full.post_processor = processors.BertProcessing((SEP, self.ids.sep), (CLS, self.ids.cls))
@@ -222,7 +232,7 @@ class Tokenizer:
                 "strip_accents": self.strip_accents,
                 "tokenize_chinese_chars": self.chinese_chars,
                 "max_input_chars_per_word": self.longest_word,
-                "model_max_length": 512,
+                "model_max_length": max_length,
                 "pad_token": PAD,
                 "unk_token": UNK,
                 "cls_token": CLS,
@@ -277,13 +287,20 @@ def _read_tokenizer_json(path: Path) -> dict[str, Any]:
             raise InputError("the ids of the vocabulary have gaps or stand twice", file=path)
         return {
             "tokens": [token for token, _ in by_id],
-            "lowercase": normalizer["lowercase"],
-            "strip_accents": normalizer.get("strip_accents"),
-            "chinese_chars": normalizer.get("handle_chinese_chars", True),
-            "longest_word": model.get("max_input_chars_per_word", 100),
+            "lowercase": _typed(normalizer, "lowercase", bool),
+            "strip_accents": _typed(normalizer, "strip_accents", bool | None, None),
+            "chinese_chars": _typed(normalizer, "handle_chinese_chars", bool, True),
+            "longest_word": _typed(model, "max_input_chars_per_word", int, 100),
         }
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise InputError(f"the tokenizer file can not be read: {error}", file=path) from None
+
+
+def _typed(raw: Mapping[str, Any], name: str, kind: Any, *otherwise: Any) -> Any:
+    value = raw.get(name, *otherwise)
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {value!r}")
+    return value
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -54,10 +54,9 @@ def check_vocabulary(tokens: Sequence[str], path: Path | None = None) -> None:
 
 
 def has_capitals(tokens: Sequence[str]) -> bool:
-    """Whether a piece, control tokens and ``[unused...]`` aside, has a capital letter."""
-    return any(
-        token != token.lower() for token in tokens if not (token[:1] == "[" and token[-1:] == "]")
-    )
+    """Whether a piece has a capital letter, markers like ``[unused1]`` and ``<S>`` aside."""
+    marks = {("[", "]"), ("<", ">")}
+    return any(token != token.lower() for token in tokens if (token[:1], token[-1:]) not in marks)
 
 
 def write_vocabulary(path: Path, tokens: Sequence[str]) -> None:

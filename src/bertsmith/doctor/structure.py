@@ -1,0 +1,166 @@
+"""The tensors against the configuration: what is missing, left over, or of another shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from torch import Tensor
+
+from bertsmith.checkpoints.architectures import Model, has_task_head, table_of
+from bertsmith.checkpoints.checkpoint import Checkpoint
+from bertsmith.checkpoints.names import DECODER, TIED_COPIES, UNTIED_COPIES, to_hugging_face
+from bertsmith.doctor.chart import Fact, Finding, Grade, Observations, counted, some
+from bertsmith.doctor.heads import HEADS, MASKED_LM, NEXT_SENTENCE, POOLER
+from bertsmith.doctor.numbers import same_numbers
+from bertsmith.model.bare import BareBert
+from bertsmith.model.encoder import Encoder
+from bertsmith.model.pretraining import BertForPreTraining
+from bertsmith.model.tagger import task_model
+from bertsmith.model.task import Head
+
+_LAYER = re.compile(r"bert\.encoder\.layer\.(\d{1,4})\.")
+_TOGETHER = "config.json and the weights do not belong together: take both from one model"
+
+
+def build(checkpoint: Checkpoint, head: Head | None) -> Model:
+    """The model that a checkpoint is, with random weights.
+
+    Args:
+        checkpoint: its configuration and tensors.
+        head: the head of its task; None for a model without, or where the head is not understood.
+    """
+    config = checkpoint.config
+    if head is not None:
+        return task_model(config, head)
+    if checkpoint.has(MASKED_LM) and not has_task_head(config.extra):
+        return BertForPreTraining(config, next_sentence=checkpoint.has(NEXT_SENTENCE))
+    return BareBert(Encoder(config, pooler=checkpoint.has(POOLER)))
+
+
+def stored_layers(checkpoint: Checkpoint) -> int:
+    """How many layers there are tensors of."""
+    found = [_LAYER.match(name) for name in checkpoint.tensors]
+    return max((int(one[1]) + 1 for one in found if one), default=0)
+
+
+def layers(checkpoint: Checkpoint) -> Observations:
+    """Layers of the weights against those of the configuration."""
+    said, there = checkpoint.config.num_hidden_layers, stored_layers(checkpoint)
+    if said != there:
+        yield Finding(
+            Grade.BROKEN,
+            f"the configuration says {counted(said, 'layer')}, and the weights have {there:,}",
+            checkpoint.file.name, _TOGETHER,
+        )  # fmt: skip
+
+
+def tensors(checkpoint: Checkpoint, model: Model) -> Observations:
+    """Tensors that ``model`` lacks, has no use for, or has in another shape.
+
+    Args:
+        checkpoint: the tensors.
+        model: what they are to fill; only the shapes of its parameters are looked at.
+    """
+    where, stored = checkpoint.file.name, checkpoint.tensors
+    expected = to_hugging_face(model.state_dict(), table_of(model))
+    copies = {a: b for a, b in _copies(model).items() if a in stored}
+    there = {*stored, *copies.values()}
+    absent = [name for name in expected if name not in there]
+    # A whole head that is missing is a finding of the heads.
+    absent = [name for name in absent if name.startswith("bert.") or _has_part(checkpoint, name)]
+    if absent:
+        yield Finding(
+            Grade.BROKEN, f"{counted(len(absent), 'tensor is', 'tensors are')} missing: "
+            f"{some(absent)}", where, _TOGETHER,
+        )  # fmt: skip
+    yield from _shapes(stored, expected, where)
+    left = [name for name in stored if name not in expected and name not in copies]
+    if isinstance(model, BareBert) and has_task_head(checkpoint.config.extra):
+        # A head that is not understood is a finding of its own.
+        left = [name for name in left if not name.startswith(tuple(HEADS))]
+    yield from _left_over(left, model, where)
+    if checkpoint.renamed:
+        old, new = next(iter(checkpoint.renamed.items()))
+        yield Fact("renamed tensors", len(checkpoint.renamed),
+                   f"{len(checkpoint.renamed)} ({old} is {new})")  # fmt: skip
+    if checkpoint.skipped:
+        why = ", ".join(dict.fromkeys(checkpoint.skipped.values()))
+        yield Fact("skipped tensors", checkpoint.skipped, f"{len(checkpoint.skipped)} ({why})")
+
+
+def decoder(checkpoint: Checkpoint) -> Observations:
+    """Whether the masked-LM head's decoder is the word embedding."""
+    stored, where = checkpoint.tensors, checkpoint.file.name
+    tied = checkpoint.config.tie_word_embeddings
+    if not checkpoint.has(MASKED_LM):
+        return
+    yield Fact("decoder", "tied" if tied else "untied",
+               "the word embedding" if tied else "a matrix of its own")  # fmt: skip
+    if not tied:
+        return
+    for copy, original in TIED_COPIES.items():
+        a, b = stored.get(copy), stored.get(original)
+        if a is None or b is None:
+            continue
+        if not same_numbers(a, b):
+            yield Finding(
+                Grade.BROKEN, f"{copy} differs from {original}, although the two are one in BERT",
+                where,
+                "if the model was trained with a decoder of its own, say so in config.json: "
+                '"tie_word_embeddings": false',
+            )  # fmt: skip
+        elif copy == DECODER:
+            size = a.numel() * a.element_size() / 1e6
+            yield Finding(
+                Grade.NOTE,
+                f"the word embedding is stored a second time, as the decoder: {size:,.1f} MB",
+                where,
+                "bertsmith convert writes it once",
+            )
+
+
+def _copies(model: Model) -> dict[str, str]:
+    if not isinstance(model, BertForPreTraining):
+        return {}
+    return TIED_COPIES if model.config.tie_word_embeddings else UNTIED_COPIES
+
+
+def _has_part(checkpoint: Checkpoint, name: str) -> bool:
+    """Whether another tensor of the head that ``name`` is of is there."""
+    return any(name.startswith(one) and checkpoint.has(one) for one in HEADS)
+
+
+def _shapes(stored: dict[str, Tensor], expected: dict[str, Tensor], where: str) -> Observations:
+    wrong = [
+        f"{name} is {list(stored[name].shape)}, not {list(one.shape)}"
+        for name, one in expected.items()
+        if name in stored and stored[name].shape != one.shape
+    ]
+    if wrong:
+        noun = counted(len(wrong), "tensor has", "tensors have")
+        yield Finding(Grade.BROKEN, f"{noun} another shape than the configuration says: "
+                      f"{some(wrong)}", where, _TOGETHER)  # fmt: skip
+
+
+def _left_over(names: Iterable[str], model: Model, where: str) -> Observations:
+    """Of the encoder: another model's. Of a head: of no use to this class."""
+    names = [name for name in names if not name.startswith(POOLER)]
+    inner = [name for name in names if name.startswith("bert.")]
+    if inner:
+        yield Finding(
+            Grade.BROKEN,
+            f"{counted(len(inner), 'tensor')} of an encoder that config.json does not describe: "
+            f"{some(inner)}",
+            where, _TOGETHER,
+        )  # fmt: skip
+    others = [name for name in names if not name.startswith("bert.")]
+    if others:
+        kind = "an encoder" if isinstance(model, BareBert) else "this class"
+        yield Finding(
+            Grade.WARNING,
+            f"{counted(len(others), 'tensor')} that {kind} has no place for: {some(others)}",
+            where,
+            "bertsmith reads the encoder alone (embed, finetune); for the head, name its class "
+            "under architectures in config.json",
+        )
