@@ -24,6 +24,7 @@ VERBS = {
     "fill": "the most likely words for each [MASK]",
     "embed": "vectors of texts or tokens, to Parquet",
     "convert": "a model from one layout to another; new words into its vocabulary",
+    "export": "a model as an ONNX graph, checked against it; 8 bits",
     "doctor": "what a model or a corpus is, and what is wrong with it",
     "report": "one self-contained HTML file about a run",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,21 @@ from bertsmith.checkpoints.locate import locate
 from bertsmith.common.console import note, table, warn
 from bertsmith.common.errors import InputError, ModelError
 from bertsmith.common.settings import from_flags, to_mapping
+from bertsmith.model.task import BertForTask
 from bertsmith.tasks.interval import baseline, bootstrap
-from bertsmith.tasks.parts import Judged, encode_parts, judge, sequence_length, write_predictions
+from bertsmith.tasks.parts import (
+    EncodedPart,
+    Judged,
+    encode_parts,
+    judge,
+    sequence_length,
+    write_predictions,
+)
 from bertsmith.tasks.record import TaskRecord, read_record
 from bertsmith.tasks.registry import GLUE, make_task
 from bertsmith.tasks.settings import TaskSettings
+from bertsmith.tasks.task import Task
+from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.device import find_device
 from bertsmith.train.memory import choose_micro_tokens
 
@@ -47,6 +58,57 @@ def evaluate(
     """
     model, tokenizer, report = load_task_model(folder)
     note(report.as_text())
+    ready = read_labelled(folder, model, tokenizer, data, flags, task_name)
+    task, encoded = ready.task, ready.parts
+    if out is None and not any(one.part.labelled for one in encoded):
+        raise InputError(
+            "the data has no labels to score, and the predictions would be lost", file=data,
+            mend="give --out DIR: they are written to DIR/predictions",
+        )  # fmt: skip
+    found_judged, _ = judge(
+        task, model.to(find_device()), encoded, choose_micro_tokens(model.config, ready.length),
+        ready.tuned,
+    )  # fmt: skip
+    judged = [
+        dataclasses.replace(
+            one, baseline=baseline(task, one.part, one.part), interval=bootstrap(task, one)
+        )
+        for one in found_judged
+    ]
+    if out is not None:
+        write_predictions(out, task, judged)
+    return judged
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Data of a fine-tuned model's task, encoded for it.
+
+    Attributes:
+        task: the task, with the settings in force.
+        parts: dev and test parts.
+        tuned: what was fitted on dev at training.
+        length: most tokens a sequence.
+    """
+
+    task: Task[Any]
+    parts: list[EncodedPart]
+    tuned: dict[str, float]
+    length: int
+
+
+def read_labelled(
+    folder: Path,
+    model: BertForTask,
+    tokenizer: Tokenizer,
+    data: Path,
+    flags: Mapping[str, Any],
+    task_name: str | None = None,
+) -> Ready:
+    """Read and encode the dev and test parts of ``data`` as the model's task has it.
+
+    Arguments and errors are those of :func:`evaluate`.
+    """
     record = _record(locate(folder).folder, task_name)
     kept = to_mapping(record.settings)
     settings = from_flags(TaskSettings, {**kept, **{k: v for k, v in flags.items() if k in kept}})
@@ -64,28 +126,11 @@ def evaluate(
     if record.task not in GLUE and data.is_file():
         for part in parts:
             part.name = data.stem  # the task's name for it says less
-    if out is None and not any(part.labelled for part in parts):
-        raise InputError(
-            "the data has no labels to score, and the predictions would be lost", file=data,
-            mend="give --out DIR: they are written to DIR/predictions",
-        )  # fmt: skip
     encoded = encode_parts(task, parts, tokenizer, length, model.spec)
     for one in encoded:
         for name, count in (one.part.counts + one.encoded.counts).items():
             warn(f"{one.part.name}: {count:,} {name}")
-    found_judged, _ = judge(
-        task, model.to(find_device()), encoded, choose_micro_tokens(model.config, length),
-        record.tuned,
-    )  # fmt: skip
-    judged = [
-        dataclasses.replace(
-            one, baseline=baseline(task, one.part, one.part), interval=bootstrap(task, one)
-        )
-        for one in found_judged
-    ]
-    if out is not None:
-        write_predictions(out, task, judged)
-    return judged
+    return Ready(task, encoded, record.tuned, length)
 
 
 def show(judged: list[Judged], out: Path | None) -> None:
