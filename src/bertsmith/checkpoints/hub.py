@@ -32,7 +32,7 @@ def download(name: str, weights: Sequence[str]) -> Path:
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    kept = _kept(name)
+    kept = _kept(name, weights)
     if not _reachable():
         if kept is None:
             raise ModelError(
@@ -50,9 +50,7 @@ def download(name: str, weights: Sequence[str]) -> Path:
                 f"the hub's {name} has none of {', '.join(weights)}",
                 mend="take a model that has one of these",
             )
-        shards = [chosen.replace(".index.json", "").replace(".", "*.", 1)]
-        patterns = [*_BESIDE, chosen, *(shards if chosen.endswith(".index.json") else [])]
-        return Path(snapshot_download(name, allow_patterns=patterns))
+        return Path(snapshot_download(name, allow_patterns=_patterns(chosen)))
     except (HfHubHTTPError, HFValidationError) as error:
         raise ModelError(
             f"there is no folder {name} here, and the hub gives no model of that name: "
@@ -61,15 +59,26 @@ def download(name: str, weights: Sequence[str]) -> Path:
         ) from None
 
 
-def _kept(name: str) -> Path | None:
+def _patterns(weights: str) -> list[str]:
+    """The files to take with a weight file, or with the index of its shards."""
+    whole = weights.removesuffix(".index.json")
+    shards = [whole.replace(".", "*.", 1)] if whole != weights else []
+    return [*_BESIDE, weights, *shards]
+
+
+def _kept(name: str, weights: Sequence[str]) -> Path | None:
     """The copy of an earlier download."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
-        return None
+    for chosen in weights:
+        try:
+            found = snapshot_download(name, allow_patterns=_patterns(chosen), local_files_only=True)
+        except (LocalEntryNotFoundError, HFValidationError):
+            continue
+        if (Path(found) / chosen).exists():
+            return Path(found)
+    return None
 
 
 def _reachable() -> bool:
