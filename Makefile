@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help quickstart test test-slow lint types format clean
+.PHONY: help quickstart test test-slow lint types format clean bench-finetuning
 
 help:
 	@echo "make quickstart   set up, then the whole job on text this machine has (~10 minutes)"
 	@echo "make test         set up, then the test suite (under 15 minutes)"
 	@echo "make test-slow    the tests marked slow"
 	@echo "make lint types   ruff and mypy"
+	@echo "make bench-finetuning DATA=... ROWS='cola mrpc'   dev scores beside a transformers loop"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertsmith needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -45,6 +46,11 @@ types: $(INSTALLED_DEV)
 format: $(INSTALLED_DEV)
 	$(BIN)/ruff check --fix src tests
 	$(BIN)/ruff format src tests
+
+# DATA is a folder with glue/, squad/, ner/ and swag/; ROWS are rows of the table, cola for instance.
+bench-finetuning: $(INSTALLED_DEV)
+	$(BIN)/python benchmarks/finetuning.py --data $(DATA) --out finetuning-results.jsonl $(ROWS)
+	$(BIN)/python benchmarks/finetuning.py --out finetuning-results.jsonl --table
 
 clean:
 	rm -rf $(VENV) quickstart build dist src/*.egg-info

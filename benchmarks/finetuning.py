@@ -6,7 +6,7 @@
 Each (row, side, seed) is one line of the results file; those that are there are not run again. Both
 sides begin with the same weights and the same new layer, and see the same batches. The plain loop
 pads to the longest text of a batch; dropout is on in both, so that their scores differ as two seeds
-differ.
+differ. A time counts only where nothing else ran: set "seconds" to null in the other lines.
 """
 
 from __future__ import annotations
@@ -233,13 +233,12 @@ def table(results: list[dict[str, Any]]) -> str:
             scores = [100 * one["score"] for one in some]
             listed = ", ".join(f"{score:.1f}" for score in scores)
             cells.append(f"**{statistics.median(scores):.1f}** ({listed})" if scores else "")
-            seconds.append(
-                f"{statistics.median(one['seconds'] for one in some):.0f}" if some else ""
-            )
+            times = [one["seconds"] for one in some if one["seconds"] is not None]
+            seconds.append(f"{statistics.median(times):.0f}" if times else "")
         seeds = ", ".join(str(one) for one in sorted({one["seed"] for one in mine}))
         lines.append(
             f"| {name} | {mine[0]['metric']} | {cells[0]} | {cells[1]} | {seeds} "
-            f"| {', '.join(seconds)} |"
+            f"| {', '.join(seconds) if all(seconds) else ''} |"
         )
     return "\n".join(lines)
 

@@ -349,6 +349,9 @@ def test_a_configuration_of_2018_gets_its_architecture_from_the_heads(
         ({"model_type": "roberta"}, "not a BERT"),
         ({"num_hidden_layers": 0}, "num_hidden_layers takes a whole number"),
         ({"hidden_size": "32"}, "hidden_size takes a whole number"),
+        ({"num_hidden_layers": 10**9}, "beyond those of any BERT"),
+        ({"vocab_size": 10**12}, "beyond those of any BERT"),
+        ({"vocab_size": 10**8}, r"is of 3,\d+,\d+,\d+ parameters, but the weights are 19,\d+ num"),
         ({"hidden_act": ["gelu"]}, "hidden_act takes the name of an activation"),
         ({"layer_norm_eps": "1e-12"}, "layer_norm_eps takes a number between 0 and 1"),
         ({"initializer_range": 0}, "initializer_range takes a number between 0 and 1"),
@@ -401,3 +404,15 @@ def test_a_real_pickle_of_old() -> None:
         for one, other in zip(ids, found, strict=True):
             expected = model(torch.tensor([one])).last_hidden_state[0]
             torch.testing.assert_close(other, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [10**12, 0, "3"])
+def test_a_number_of_labels_that_can_not_be(
+    count: object, tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    folder = write(tmp_path, theirs("BertForSequenceClassification", num_labels=3), tokenizer)
+    config = json.loads((folder / "config.json").read_text())
+    del config["id2label"], config["label2id"]
+    (folder / "config.json").write_text(json.dumps(config | {"num_labels": count}))
+    with pytest.raises(ModelError, match="num_labels takes a whole number from 1 to 1,000,000"):
+        load_task_model(folder)

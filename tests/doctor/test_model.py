@@ -162,10 +162,20 @@ def test_shapes_that_are_not_those_of_the_configuration(model: Path) -> None:
     assert "[48, 32], not [64, 32]" in finding.what
 
 
-@pytest.mark.parametrize("name", ["intermediate_size", "num_hidden_layers"])
-def test_a_huge_configuration_costs_nothing(model: Path, name: str) -> None:
-    change_json(model / "config.json", **{name: 10**9})
-    assert "the configuration says" in only(examine(model), Grade.BROKEN).what
+@pytest.mark.parametrize(
+    ("name", "size", "message"),
+    [
+        ("intermediate_size", 10**12, "the sizes are beyond those of any BERT"),
+        ("num_hidden_layers", 10**9, "the sizes are beyond those of any BERT"),
+        ("intermediate_size", 10**8, "parameters, but the weights are"),
+        ("num_hidden_layers", 900, "the configuration says 900 layers, and the weights have 2"),
+    ],
+)
+def test_a_huge_configuration_costs_nothing(
+    model: Path, name: str, size: int, message: str
+) -> None:
+    change_json(model / "config.json", **{name: size})
+    assert message in only(examine(model), Grade.BROKEN).what
 
 
 def test_a_head_that_is_named_and_not_there(model: Path) -> None:

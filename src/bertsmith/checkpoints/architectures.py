@@ -26,6 +26,7 @@ Model = BertForPreTraining | BertForTask | BareBert
 _PRETRAINING, _MASKED_LM, _BARE = "BertForPreTraining", "BertForMaskedLM", "BertModel"
 _FEATURE_BASED = "BertForFeatureBasedTagging"
 _SEQUENCE = "BertForSequenceClassification"
+_MOST_LABELS = 1_000_000
 # Kind of head -> class, and the problem_type that tells the three uses of one class apart.
 _CLASSES: dict[Kind, tuple[str, str]] = {
     "classes": (_SEQUENCE, "single_label_classification"),
@@ -131,7 +132,13 @@ def head_of(config: Mapping[str, Any], file: Path) -> Head:
 def _labels(config: Mapping[str, Any], file: Path) -> tuple[str, ...]:
     words = config.get("id2label")
     if words is None:  # what transformers takes where nothing is said
-        return tuple(f"LABEL_{number}" for number in range(int(config.get("num_labels", 2))))
+        count = config.get("num_labels", 2)
+        if not isinstance(count, int) or not 1 <= count <= _MOST_LABELS:
+            raise ModelError(
+                f"num_labels takes a whole number from 1 to {_MOST_LABELS:,}", file=file,
+                value=count,
+            )  # fmt: skip
+        return tuple(f"LABEL_{number}" for number in range(count))
     try:
         return tuple(str(words[str(number)]) for number in range(len(words)))
     except (KeyError, TypeError):

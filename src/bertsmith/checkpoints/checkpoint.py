@@ -15,8 +15,11 @@ from bertsmith.checkpoints.locate import TENSORFLOW, Location, locate
 from bertsmith.checkpoints.stored import read_stored
 from bertsmith.checkpoints.tensorflow import TensorBundle, to_hugging_face_names
 from bertsmith.common.errors import ModelError
-from bertsmith.model.config import BertConfig
+from bertsmith.model.config import BertConfig, parameter_count
 from bertsmith.text.tokenizer import Tokenizer
+
+# What a configuration may be larger than its weights: a wrong size is then named by its tensor.
+_TIMES, _SPARE = 4, 10_000_000
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,22 @@ def open_checkpoint(path: Path) -> Checkpoint:
     location = locate(path)
     config = location.read_config()
     tensors, renamed, skipped = _read(location)
+    _check_size(location, config, tensors)
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     config = dataclasses.replace(config, extra=complete(config.extra, shapes))
     return Checkpoint(location, config, tensors, renamed, skipped)
+
+
+def _check_size(location: Location, config: BertConfig, tensors: dict[str, Tensor]) -> None:
+    """Refuse a configuration far larger than the weights, before a model of its size is made."""
+    stored = sum(tensor.numel() for tensor in tensors.values())
+    said = parameter_count(config)
+    if said > _TIMES * stored + _SPARE:
+        raise ModelError(
+            f"the configuration is of {said:,} parameters, but the weights are {stored:,} numbers",
+            file=location.config,
+            mend="configuration and weights do not belong together: take both from one model",
+        )
 
 
 def _read(location: Location) -> tuple[dict[str, Tensor], dict[str, str], dict[str, str]]:

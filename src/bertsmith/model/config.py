@@ -63,6 +63,13 @@ class BertConfig:
             size = getattr(self, name)
             if not isinstance(size, int) or isinstance(size, bool) or size < 1:
                 raise ModelError(f"{name} takes a whole number of at least 1", value=size)
+        # Sizes come from files: none may make us ask for memory without end.
+        if self.num_hidden_layers > _MOST_LAYERS or parameter_count(self) > _MOST_PARAMETERS:
+            raise ModelError(
+                "the sizes are beyond those of any BERT",
+                value={name: getattr(self, name) for name in _SIZES},
+                mend=f"at most {_MOST_LAYERS:,} layers and {_MOST_PARAMETERS:.0e} parameters",
+            )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             rate = getattr(self, name)
             if not isinstance(rate, int | float) or not 0 <= rate < 1:
@@ -132,6 +139,7 @@ _OTHER_MODELS: dict[str, tuple[Any, str]] = {
     "add_cross_attention": (False, "a decoder"),
     "position_embedding_type": ("absolute", "a model of relative positions"),
 }
+_MOST_LAYERS, _MOST_PARAMETERS = 1000, 1e11
 _SIZES = (
     "vocab_size",
     "hidden_size",

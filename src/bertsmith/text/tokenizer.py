@@ -129,7 +129,11 @@ class Tokenizer:
         if path.is_dir():
             names = [name for name in ("tokenizer.json", "vocab.txt") if (path / name).exists()]
             if not names:
-                raise InputError("the folder has no tokenizer.json and no vocab.txt", file=path)
+                raise InputError(
+                    "the folder has no tokenizer.json and no vocab.txt", file=path,
+                    mend="copy the vocab.txt of the pre-trained model there; bertsmith convert "
+                    "also takes it as --vocab",
+                )  # fmt: skip
             path = path / names[0]
         if not path.exists():
             raise InputError("there is no such tokenizer file", file=path)
