@@ -23,11 +23,11 @@ from bertsmith.model.config import BertConfig
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.tagger import task_model
-from bertsmith.model.task import BertForTask
+from bertsmith.model.task import BertForTask, Head
 from bertsmith.text.tokenizer import Tokenizer
 
 M = TypeVar("M", bound=nn.Module)
-_POOLER, _NEXT = "bert.pooler.", "cls.seq_relationship."
+_POOLER, _MASKED_LM, _NEXT = "bert.pooler.", "cls.predictions.", "cls.seq_relationship."
 
 
 class Loaded(NamedTuple, Generic[M]):
@@ -50,12 +50,13 @@ def load_model(path: Path) -> Loaded[BertForPreTraining]:
         InputError: the tokenizer's files are malformed.
     """
     checkpoint = open_checkpoint(path)
-    if not checkpoint.has("cls.predictions."):
+    if not checkpoint.has(_MASKED_LM):
         raise ModelError(
             "the model has no masked-LM head", file=checkpoint.file,
             mend="give a pre-trained model that still has it: bertsmith pretrain makes one",
         )  # fmt: skip
-    return _whole(checkpoint, _pretraining(checkpoint))
+    model = BertForPreTraining(checkpoint.config, next_sentence=checkpoint.has(_NEXT))
+    return _load(checkpoint, model)
 
 
 def load_task_model(path: Path) -> Loaded[BertForTask]:
@@ -66,8 +67,8 @@ def load_task_model(path: Path) -> Loaded[BertForTask]:
         InputError: the tokenizer's files are malformed.
     """
     checkpoint = open_checkpoint(path)
-    config = checkpoint.config
-    return _whole(checkpoint, task_model(config, head_of(config.extra, checkpoint.location.config)))
+    head = head_of(checkpoint.config.extra, checkpoint.location.config)
+    return _load(checkpoint, task_model(checkpoint.config, head))
 
 
 def load_encoder(path: Path, encoder: Encoder | None = None) -> Loaded[Encoder]:
@@ -121,23 +122,24 @@ def load_any(path: Path) -> Loaded[Model]:
 
 def load_checkpoint(checkpoint: Checkpoint, tokenizer: Tokenizer | None = None) -> Loaded[Model]:
     """:func:`load_any` of what is read already, with its tokenizer or the one given."""
+    extra = checkpoint.config.extra
+    head = head_of(extra, checkpoint.location.config) if has_task_head(extra) else None
+    return _load(checkpoint, blank_model(checkpoint, head), tokenizer=tokenizer)
+
+
+def blank_model(checkpoint: Checkpoint, head: Head | None) -> Model:
+    """The model that a checkpoint is, with random weights.
+
+    Args:
+        checkpoint: its configuration and tensors.
+        head: the head of its task; None for a model without, or where the head is not understood.
+    """
     config = checkpoint.config
-    if has_task_head(config.extra):
-        head = head_of(config.extra, checkpoint.location.config)
-        return _whole(checkpoint, task_model(config, head), tokenizer)
-    if checkpoint.has("cls.predictions."):
-        return _whole(checkpoint, _pretraining(checkpoint), tokenizer)
-    bare = BareBert(Encoder(config, pooler=checkpoint.has(_POOLER)))
-    return _whole(checkpoint, bare, tokenizer)
-
-
-def _pretraining(checkpoint: Checkpoint) -> BertForPreTraining:
-    return BertForPreTraining(checkpoint.config, next_sentence=checkpoint.has(_NEXT))
-
-
-def _whole(checkpoint: Checkpoint, model: M, tokenizer: Tokenizer | None = None) -> Loaded[M]:
-    """A model that the checkpoint fills to the last tensor, with nothing left over."""
-    return _load(checkpoint, model, tokenizer=tokenizer)
+    if head is not None:
+        return task_model(config, head)
+    if checkpoint.has(_MASKED_LM) and not has_task_head(config.extra):
+        return BertForPreTraining(config, next_sentence=checkpoint.has(_NEXT))
+    return BareBert(Encoder(config, pooler=checkpoint.has(_POOLER)))
 
 
 def _load(

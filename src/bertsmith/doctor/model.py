@@ -13,6 +13,7 @@ from torch import Tensor
 from bertsmith.checkpoints.architectures import Model, has_task_head, head_of
 from bertsmith.checkpoints.canonical import canonical
 from bertsmith.checkpoints.checkpoint import Checkpoint, open_checkpoint
+from bertsmith.checkpoints.directory import blank_model
 from bertsmith.checkpoints.locate import CONFIG, TENSORFLOW, WEIGHTS, Location, locate
 from bertsmith.checkpoints.stored import read_stored
 from bertsmith.common.errors import ModelError
@@ -126,13 +127,13 @@ def _structure(chart: Chart, checkpoint: Checkpoint) -> Model | None:
         chart.add(labels(head, extra, checkpoint.location.config.name))
     # Shapes are all that is needed of it: a wrong configuration must not cost memory.
     with torch.device("meta"):
-        empty = chart.attempt(structure.build, checkpoint, head)
+        empty = chart.attempt(blank_model, checkpoint, head)
     if empty is None:
         return None
     chart.add(structure.tensors(checkpoint, empty))
     if chart.count(Grade.BROKEN) > before:
         return None
-    return structure.build(checkpoint, head)
+    return blank_model(checkpoint, head)
 
 
 def _tokenizer(

@@ -11,31 +11,13 @@ from bertsmith.checkpoints.architectures import Model, has_task_head, table_of
 from bertsmith.checkpoints.checkpoint import Checkpoint
 from bertsmith.checkpoints.names import DECODER, TIED_COPIES, UNTIED_COPIES, to_hugging_face
 from bertsmith.doctor.chart import Fact, Finding, Grade, Observations, counted, some
-from bertsmith.doctor.heads import HEADS, MASKED_LM, NEXT_SENTENCE, POOLER
+from bertsmith.doctor.heads import HEADS, MASKED_LM, POOLER
 from bertsmith.doctor.numbers import same_numbers
 from bertsmith.model.bare import BareBert
-from bertsmith.model.encoder import Encoder
 from bertsmith.model.pretraining import BertForPreTraining
-from bertsmith.model.tagger import task_model
-from bertsmith.model.task import Head
 
 _LAYER = re.compile(r"bert\.encoder\.layer\.(\d{1,4})\.")
 _TOGETHER = "config.json and the weights do not belong together: take both from one model"
-
-
-def build(checkpoint: Checkpoint, head: Head | None) -> Model:
-    """The model that a checkpoint is, with random weights.
-
-    Args:
-        checkpoint: its configuration and tensors.
-        head: the head of its task; None for a model without, or where the head is not understood.
-    """
-    config = checkpoint.config
-    if head is not None:
-        return task_model(config, head)
-    if checkpoint.has(MASKED_LM) and not has_task_head(config.extra):
-        return BertForPreTraining(config, next_sentence=checkpoint.has(NEXT_SENTENCE))
-    return BareBert(Encoder(config, pooler=checkpoint.has(POOLER)))
 
 
 def stored_layers(checkpoint: Checkpoint) -> int:
