@@ -46,7 +46,7 @@ def test_there_and_back(
     convert(tmp_path / "ours", tmp_path / "google", "tensorflow")
     assert {one.name for one in (tmp_path / "google").iterdir()} == {
         "bert_config.json", "bert_model.ckpt.index", "bert_model.ckpt.data-00000-of-00001",
-        "vocab.txt",
+        "vocab.txt", "tokenizer_config.json",
     }  # fmt: skip
     back = convert(tmp_path / "google", tmp_path / "back")
     assert weights(tmp_path / "back") == weights(tmp_path / "ours")
@@ -162,3 +162,89 @@ def test_case_is_what_the_vocabulary_shows_or_what_is_said(
     done = command(tmp_path / "out", tmp_path / "out2", "--cased")
     assert done.returncode == 2
     assert "say the opposite" in done.stderr
+
+
+def test_a_model_that_was_there_before_does_not_speak_for_the_new_one(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    one = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    two = write(tmp_path / "two", theirs("BertForSequenceClassification"), tokenizer)
+    out = tmp_path / "out"
+    convert(one, out)
+    (out / "notes.txt").write_text("mine")
+    (out / "task.json").write_text("{}")
+    convert(two, out, "tensorflow")
+    assert type(load_any(out).model).__name__ == "BertForTask"
+    assert (out / "notes.txt").read_text() == "mine"
+    assert not (out / "task.json").exists()
+    assert not (out / "model.safetensors").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_stays(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    source = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(ModelError, match="there is a file of that name"):
+        convert(source, tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "precious"
+    assert {one.name for one in tmp_path.iterdir()} == {"one", "file", "vocabulary"}
+
+
+def test_half_precision_becomes_float32_and_is_called_so(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    """A stale dtype would have transformers round what training changes."""
+    source = write(tmp_path / "half", theirs("BertForPreTraining").bfloat16(), tokenizer)
+    assert json.loads((source / "config.json").read_text())["dtype"] == "bfloat16"
+    convert(source, tmp_path / "out")
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert not {"dtype", "torch_dtype"} & config.keys()
+    opened = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "out")
+    assert opened.dtype == torch.float32
+
+
+def test_settings_of_the_tokenizer_survive_googles_layout(tmp_path: Path) -> None:
+    model = theirs("BertForPreTraining")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{n}" for n in range(10))]
+    odd = Tokenizer(words, True, False, False, 50)
+    convert(write(tmp_path / "one", model, odd), tmp_path / "google", "tensorflow")
+    assert load_any(tmp_path / "google").tokenizer.digest == odd.digest
+
+
+def test_numbers_that_float32_has_not_are_not_rounded(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    source = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    state = {name: one.double() for name, one in theirs("BertForPreTraining").state_dict().items()}
+    (source / "model.safetensors").unlink()
+    torch.save(state, source / "pytorch_model.bin")
+    convert(source, tmp_path / "exact")
+    state["bert.pooler.dense.bias"][0] += 1e-12
+    torch.save(state, source / "pytorch_model.bin")
+    with pytest.raises(ModelError, match=r"pooler\.dense\.bias is of float64"):
+        convert(source, tmp_path / "rounded")
+
+
+def test_a_small_file_does_not_ask_for_much_memory(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    source = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    state = dict(theirs("BertForPreTraining").state_dict())
+    (source / "model.safetensors").unlink()
+    for odd in (torch.zeros(1, 1).expand(10**9, 32), torch.zeros(15, 32).to_sparse()):
+        state["bert.embeddings.word_embeddings.weight"] = odd
+        torch.save(state, source / "pytorch_model.bin")
+        with pytest.raises(ModelError, match="sparse, nested, without numbers or one number"):
+            convert(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_json_that_is_deep_or_has_no_numbers(
+    name: str, tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    source = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    (source / name).write_text('{"a":' * 100_000)
+    assert command(source, tmp_path / "out").returncode == 2
+
+
+def test_names_that_are_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    source = write(tmp_path / "one", theirs("BertForPreTraining"), tokenizer)
+    for words in ((source, tmp_path / ("x" * 300)), (tmp_path / ("x" * 300), tmp_path / "out")):
+        done = command(*words)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr

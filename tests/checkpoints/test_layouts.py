@@ -414,5 +414,5 @@ def test_a_number_of_labels_that_can_not_be(
     config = json.loads((folder / "config.json").read_text())
     del config["id2label"], config["label2id"]
     (folder / "config.json").write_text(json.dumps(config | {"num_labels": count}))
-    with pytest.raises(ModelError, match="num_labels takes a whole number from 1 to 1,000,000"):
+    with pytest.raises(ModelError, match="num_labels takes a whole number from 1 to 100,000"):
         load_task_model(folder)

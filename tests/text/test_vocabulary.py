@@ -1,6 +1,7 @@
 import json
 
 import pytest
+import transformers
 
 from bertsmith.common.errors import InputError
 from bertsmith.text.tokenizer import Tokenizer
@@ -92,5 +93,46 @@ def test_settings_of_a_wrong_type_are_named(tmp_path, key, value):
     raw["normalizer"] |= {"lowercase": True, "strip_accents": None, "handle_chinese_chars": True}
     raw["model"]["max_input_chars_per_word"] = -1
     path.write_text(json.dumps(raw))
-    with pytest.raises(InputError, match="at least one character"):
+    (tmp_path / "tokenizer_config.json").unlink()
+    with pytest.raises(InputError, match="a word has 1 to"):
         Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("piece", ["a\nb", "a\r", "a\ud800"])
+def test_a_piece_that_a_file_can_not_hold(piece):
+    with pytest.raises(InputError, match="line end or half a character"):
+        Tokenizer([*SPECIAL, piece])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text", "pieces"),
+    [
+        ("do_lower_case", False, "The", ["[UNK]"]),
+        ("tokenize_chinese_chars", False, "京京", ["[UNK]"]),
+        ("strip_accents", False, "thé", ["[UNK]"]),
+    ],
+)
+def test_tokenizer_config_overrules_the_normalizer_as_in_transformers(
+    tmp_path, key, value, text, pieces
+):
+    """The two files disagree: transformers' BertTokenizer takes the settings."""
+    Tokenizer([*SPECIAL, "the", "京"]).save(tmp_path)
+    assert "[UNK]" not in Tokenizer.load(tmp_path).encode(text).tokens
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    assert Tokenizer.load(tmp_path).encode(text).tokens == pieces
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert theirs.tokenize(text) == pieces
+
+
+def test_added_tokens_of_other_programs_are_told(tmp_path):
+    Tokenizer([*SPECIAL, "the"]).save(tmp_path)
+    assert Tokenizer.load(tmp_path).foreign == ()
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    theirs.add_tokens(["catsat"])
+    theirs.save_pretrained(tmp_path)
+    assert Tokenizer.load(tmp_path).foreign == ("catsat",)
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "added_tokens.json").write_text('{"catsat": 6, "[PAD]": 0}')
+    write_vocabulary(tmp_path / "vocab.txt", [*SPECIAL, "the"])
+    assert Tokenizer.load(tmp_path).foreign == ("catsat",)

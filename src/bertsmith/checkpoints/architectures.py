@@ -26,7 +26,7 @@ Model = BertForPreTraining | BertForTask | BareBert
 _PRETRAINING, _MASKED_LM, _BARE = "BertForPreTraining", "BertForMaskedLM", "BertModel"
 _FEATURE_BASED = "BertForFeatureBasedTagging"
 _SEQUENCE = "BertForSequenceClassification"
-_MOST_LABELS = 1_000_000
+_MOST_LABELS = 100_000
 # Kind of head -> class, and the problem_type that tells the three uses of one class apart.
 _CLASSES: dict[Kind, tuple[str, str]] = {
     "classes": (_SEQUENCE, "single_label_classification"),

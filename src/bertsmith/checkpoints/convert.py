@@ -81,10 +81,12 @@ def convert(
 def _task_record(folder: Path) -> Mapping[str, Any]:
     """``task.json``, which says what a fine-tuned model of ours is for."""
     try:
-        return {_RECORD: json.loads((folder / _RECORD).read_text("utf-8"))}
+        raw = json.loads((folder / _RECORD).read_text("utf-8"))
+        json.dumps(raw, allow_nan=False)
+        return {_RECORD: raw}
     except FileNotFoundError:
         return {}
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ModelError(
             f"the record of the task is damaged: {error}", file=folder / _RECORD
         ) from None

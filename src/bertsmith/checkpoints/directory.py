@@ -17,6 +17,7 @@ from bertsmith.checkpoints.architectures import (
 from bertsmith.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from bertsmith.checkpoints.save import check_sizes
 from bertsmith.checkpoints.weights import LoadReport, fill_model
+from bertsmith.common.console import warn
 from bertsmith.common.errors import ModelError
 from bertsmith.model.bare import BareBert
 from bertsmith.model.config import BertConfig
@@ -172,6 +173,11 @@ def _load(
                 f"those of a whole {type(model).__name__}",
             )
     check_sizes(checkpoint.folder, checkpoint.config, tokenizer)
+    if tokenizer.foreign:
+        warn(
+            f"the tokenizer's {len(tokenizer.foreign)} added tokens are not honoured here: text "
+            f"with them is cut into pieces ({', '.join(tokenizer.foreign[:5])})"
+        )
     return Loaded(model.eval(), tokenizer, report)
 
 

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from bertsmith.checkpoints.architectures import Model
+from bertsmith.common.errors import ModelError
 from bertsmith.model.pretraining import BertForPreTraining
-from bertsmith.text.tokenizer import PREFIX, Tokenizer
+from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.text.tokenizer_files import PREFIX
 from bertsmith.text.vocabulary import SPECIAL
 
 _UNUSED = re.compile(r"\[unused\d+\]")
@@ -55,7 +57,16 @@ def add_tokens(
         tokenizer: its tokenizer.
         words: words as they stand in text, or ``##`` and the rest of one. They are lower-cased and
             stripped of accents as the tokenizer does with text.
+
+    Raises:
+        ModelError: another program added tokens, beside the vocabulary.
     """
+    if tokenizer.foreign:
+        raise ModelError(
+            "the tokenizer has added tokens, whose rows would be given to the new words",
+            value=tokenizer.foreign[0],
+            mend="start from the model as it was before tokens were added to it",
+        )
     added, entries = Added(), list(tokenizer.tokens)
     free = [number for number, token in enumerate(entries) if _UNUSED.fullmatch(token)]
     pieces_of: dict[int, list[int]] = {}

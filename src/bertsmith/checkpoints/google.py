@@ -16,7 +16,6 @@ from bertsmith.common.files import write_json
 from bertsmith.model.config import BertConfig
 from bertsmith.model.task import BertForTask
 from bertsmith.text.tokenizer import Tokenizer
-from bertsmith.text.vocabulary import write_vocabulary
 
 _PREFIX = "bert_model.ckpt"
 _EPS = 1e-12  # layer_norm() of the 2018 modeling.py
@@ -39,8 +38,8 @@ _KEYS = (
 def save_google(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
     """Write ``bert_model.ckpt``, ``bert_config.json`` and ``vocab.txt``, atomically.
 
-    Names of labels and the case of the tokenizer have no place there: the 2018 scripts take the
-    second as ``--do_lower_case``.
+    Names of labels have no place there. The tokenizer's settings stand in a
+    ``tokenizer_config.json``, which the 2018 scripts do not read: they take ``--do_lower_case``.
 
     Raises:
         ModelError: the 2018 code has other mathematics than the model, or no variable for a part of
@@ -55,7 +54,8 @@ def save_google(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
         with atomic_folder(folder) as part:
             write_bundle(part / _PREFIX, variables)
             write_json(part / GOOGLE_CONFIG, {key: getattr(model.config, key) for key in _KEYS})
-            write_vocabulary(part / "vocab.txt", tokenizer.tokens)
+            tokenizer.save(part, model.config.max_position_embeddings)
+            (part / "tokenizer.json").unlink()  # vocab.txt is what the 2018 code reads
     except OSError as error:
         raise ModelError(
             f"the model can not be written: {error}", file=folder,

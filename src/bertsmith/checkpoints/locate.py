@@ -117,7 +117,7 @@ def shards_of(index: Path) -> dict[str, str]:
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         raise ModelError(f"the index of the shards can not be read: {error}", file=index) from None
     for file in set(found.values()):
-        if Path(file).name != file or file in ("", ".", ".."):
+        if Path(file).name != file or file in ("", ".", "..") or not file.isprintable():
             raise ModelError("the index names a file outside its folder", file=index, value=file)
     return found
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 
 from bertsmith.common.files import sync
 
+# Files that say what a model is: those of the model before would speak for another one.
+_OF_A_MODEL = (
+    "config.json", "bert_config.json", "task.json", "vocab.txt", "tokenizer*.json",
+    "added_tokens.json", "special_tokens_map.json", "model*.safetensors*", "pytorch_model*.bin*",
+    "bert_model.ckpt*", "checkpoint", "model*.onnx*", "adapter_*",
+)  # fmt: skip
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -22,9 +30,14 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
     Everything reaches the disk before the name does. When the block raises, or the process dies,
     ``target`` is what it was. Files of the old folder that the new one does not have (a user's
-    notes) move over.
+    notes) move over, except those that say what a model is.
+
+    Raises:
+        NotADirectoryError: ``target`` is a file.
     """
     target = target.resolve()
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "there is a file of that name", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
@@ -63,5 +76,6 @@ def _exchange(a: Path, b: Path) -> None:
 
 def _move_rest(old: Path, new: Path) -> None:
     for path in old.iterdir():
-        if not (new / path.name).exists():
+        stale = any(fnmatch(path.name, pattern) for pattern in _OF_A_MODEL)
+        if not stale and not (new / path.name).exists():
             path.rename(new / path.name)

@@ -28,6 +28,8 @@ _OF_ARCHITECTURE = (
     "num_labels",
     "feature_layers",
 )
+# Keys about the form of other weights: ours are stored as the model has them.
+_OF_STORAGE = ("dtype", "torch_dtype", "quantization_config", "transformers_version")
 
 
 def save_model(
@@ -69,7 +71,8 @@ def save_model(
 
 def described_config(model: Model, tokenizer: Tokenizer) -> BertConfig:
     """The configuration with the keys that name architecture and labels."""
-    others = {key: v for key, v in model.config.extra.items() if key not in _OF_ARCHITECTURE}
+    gone = _OF_ARCHITECTURE + _OF_STORAGE
+    others = {key: v for key, v in model.config.extra.items() if key not in gone}
     return dataclasses.replace(
         model.config, pad_token_id=tokenizer.ids.pad, extra={**others, **describe(model)}
     )

@@ -95,7 +95,19 @@ def _tensors(raw: Any, file: Path) -> dict[str, Tensor]:
             raise ModelError(
                 "an entry of the file is not a tensor under a name", file=file, value=name
             )
+        _check_plain(name, value, file)
     return {name: value.detach() for name, value in raw.items()}
+
+
+def _check_plain(name: str, tensor: Tensor, file: Path) -> None:
+    """Refuse tensors without numbers of their own: a small file can name a large one so."""
+    plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_nested
+    if plain and tensor.untyped_storage().nbytes() >= tensor.numel() * tensor.element_size():
+        return
+    raise ModelError(
+        "a tensor of the file is sparse, nested, without numbers or one number many times",
+        file=file, value=name, mend="take weights that were saved as plain tensors",
+    )  # fmt: skip
 
 
 def _read_shards(index: Path, read: Callable[[Path], dict[str, Tensor]]) -> dict[str, Tensor]:

@@ -140,6 +140,12 @@ def _check_shapes(tensors: dict[str, Tensor], expected: dict[str, Tensor], file:
                 file=file,
                 mend="config.json and the weights do not belong together: take both from one model",
             )
+        wide = tensors[name].dtype == torch.float64
+        if wide and not torch.equal(tensors[name].float().double(), tensors[name]):
+            raise ModelError(
+                f"tensor {name} is of float64 and has numbers that float32 does not", file=file,
+                mend="round the weights to float32 yourself, if that is what you want",
+            )  # fmt: skip
         if not tensors[name].is_floating_point():
             kind = str(tensors[name].dtype).removeprefix("torch.")
             raise ModelError(

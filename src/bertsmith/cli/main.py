@@ -34,6 +34,9 @@ VERBS = {
 # model a fifth of its speed and this some 3 %.
 _SPINS = "3000"
 
+_OF_THE_USER = (
+    errno.ENOSPC, errno.EACCES, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR,
+)  # fmt: skip
 _DESCRIPTION = """\
 BERT as a tool: from raw text to a vocabulary, a corpus, an encoder and fine-tuned models.
 
@@ -89,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("bertsmith: interrupted", file=sys.stderr)
         return 130
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EACCES, errno.EDQUOT, errno.EROFS):
+        if error.errno not in _OF_THE_USER:
             raise
         print(f"bertsmith: error: {error.filename or 'writing'}: {error.strerror}", file=sys.stderr)
         return 2

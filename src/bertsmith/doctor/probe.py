@@ -16,7 +16,8 @@ from bertsmith.model.encoder import Encoder
 from bertsmith.model.packed import PackedBatch
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.fill import fill_ids
-from bertsmith.text.tokenizer import PREFIX, Tokenizer
+from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.text.tokenizer_files import PREFIX
 
 # Of float32 sums in another order; times the largest number where that is above 1.
 PACKED_TOLERANCE = 1e-5

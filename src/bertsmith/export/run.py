@@ -12,7 +12,7 @@ import onnx
 from bertsmith.checkpoints.architectures import Model, describe
 from bertsmith.checkpoints.card import compose_card
 from bertsmith.checkpoints.directory import Loaded, load_any
-from bertsmith.checkpoints.locate import CONFIG
+from bertsmith.checkpoints.locate import CONFIG, locate
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.checkpoints.save import CARD, described_config
 from bertsmith.common.console import Bar, note
@@ -82,7 +82,7 @@ def export(source: Path, out: Path, int8: bool = False, data: Path | None = None
     """
     if data is not None and not int8:
         raise SettingsError("--data is to score int8 against float32", mend="give --int8, too")
-    if out.exists() and source.exists() and out.resolve() == source.resolve():
+    if out.exists() and out.resolve() == locate(source).folder.resolve():
         raise SettingsError("the graph would replace the model", value=str(out))
     loaded = load_any(source)
     model = loaded.model

@@ -118,10 +118,10 @@ class BertConfig:
             ModelError: the file is missing, is not JSON, or describes no BERT.
         """
         try:
-            raw = json.loads(file.read_text("utf-8"))
+            raw = json.loads(file.read_text("utf-8"), parse_constant=_no_number)
         except FileNotFoundError:
             raise ModelError("there is no such model configuration", file=file) from None
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, RecursionError) as error:
             raise ModelError(f"the configuration can not be read: {error}", file=file) from None
         if not isinstance(raw, dict):
             raise ModelError("the configuration is not a JSON object", file=file)
@@ -133,6 +133,12 @@ class BertConfig:
 
 
 _FIELDS = tuple(one.name for one in dataclasses.fields(BertConfig) if one.name != "extra")
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
 # Keys whose other values make a model of other mathematics out of the same names.
 _OTHER_MODELS: dict[str, tuple[Any, str]] = {
     "is_decoder": (False, "a decoder"),

@@ -19,6 +19,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import atomic_path, write_json
 from bertsmith.text.surrogates import clean, has_surrogates, without_surrogates
+from bertsmith.text.tokenizer_files import PREFIX, read_tokenizer
 from bertsmith.text.vocabulary import (
     CLS,
     MASK,
@@ -27,13 +28,12 @@ from bertsmith.text.vocabulary import (
     SPECIAL,
     UNK,
     check_vocabulary,
-    has_capitals,
     read_vocabulary,
     write_vocabulary,
 )
 
 _CONTROL = re.compile("|".join(re.escape(token) for token in SPECIAL))
-PREFIX = "##"
+_LONGEST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,11 @@ class Tokenizer:
         strip_accents: remove accents; None for what ``lowercase`` says.
         chinese_chars: make every Chinese character a word of its own.
         longest_word: characters above which a word is ``[UNK]``.
+        foreign: strings that another program took out of a text before all else ("added tokens").
+            They are not honoured here, and are kept only so that this can be said.
 
     Raises:
-        InputError: a piece stands twice, a special token is missing, ``longest_word`` is below 1.
+        InputError: a piece stands twice, a special token is missing, ``longest_word`` is odd.
     """
 
     def __init__(
@@ -85,10 +87,12 @@ class Tokenizer:
         strip_accents: bool | None = None,
         chinese_chars: bool = True,
         longest_word: int = 100,
+        foreign: Sequence[str] = (),
     ) -> None:
         check_vocabulary(tokens)
-        if longest_word < 1:
-            raise InputError("the longest word has at least one character", value=longest_word)
+        if not 1 <= longest_word <= _LONGEST:
+            raise InputError(f"a word has 1 to {_LONGEST:,} characters", value=longest_word)
+        self.foreign = tuple(foreign)
         self.tokens = list(tokens)
         self.lowercase, self.strip_accents = lowercase, strip_accents
         self.chinese_chars, self.longest_word = chinese_chars, longest_word
@@ -114,9 +118,9 @@ class Tokenizer:
     def load(cls, path: Path, **otherwise: Any) -> Tokenizer:
         """A tokenizer from a folder, a ``tokenizer.json`` or a ``vocab.txt``.
 
-        Of a folder, ``tokenizer.json`` comes first; a ``vocab.txt`` takes its settings from the
-        ``tokenizer_config.json`` beside it. Where nothing says so, it is lower-casing if the
-        vocabulary has no capital letter.
+        Of a folder, ``tokenizer.json`` comes first. Settings come from the
+        ``tokenizer_config.json`` beside the file, then from ``tokenizer.json``. Where nothing says
+        so, a tokenizer is lower-casing if the vocabulary has no capital letter.
 
         Args:
             path: folder or file.
@@ -137,13 +141,7 @@ class Tokenizer:
             path = path / names[0]
         if not path.exists():
             raise InputError("there is no such tokenizer file", file=path)
-        if path.suffix == ".json":
-            return cls(**_read_tokenizer_json(path))
-        options = _read_config(path.parent / "tokenizer_config.json") or dict(otherwise)
-        tokens = read_vocabulary(path)
-        # A file without a word about case: only a cased vocabulary has capitals.
-        options.setdefault("lowercase", not has_capitals(tokens))
-        return cls(tokens, **options)
+        return cls(**read_tokenizer(path, otherwise))
 
     @property
     def size(self) -> int:
@@ -277,46 +275,3 @@ def prepare(
         lowercase=lowercase,
     )
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-
-
-def _read_tokenizer_json(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        model, normalizer = raw["model"], raw["normalizer"]
-        kinds = model["type"], normalizer["type"], model["continuing_subword_prefix"]
-        if kinds != ("WordPiece", "BertNormalizer", PREFIX):
-            raise InputError("this is not the tokenizer of a BERT", file=path)
-        by_id = sorted(model["vocab"].items(), key=lambda item: item[1])
-        if [number for _, number in by_id] != list(range(len(by_id))):
-            raise InputError("the ids of the vocabulary have gaps or stand twice", file=path)
-        return {
-            "tokens": [token for token, _ in by_id],
-            "lowercase": _typed(normalizer, "lowercase", bool),
-            "strip_accents": _typed(normalizer, "strip_accents", bool | None, None),
-            "chinese_chars": _typed(normalizer, "handle_chinese_chars", bool, True),
-            "longest_word": _typed(model, "max_input_chars_per_word", int, 100),
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        raise InputError(f"the tokenizer file can not be read: {error}", file=path) from None
-
-
-def _typed(raw: Mapping[str, Any], name: str, kind: Any, *otherwise: Any) -> Any:
-    value = raw.get(name, *otherwise)
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {value!r}")
-    return value
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        return {
-            **({"lowercase": bool(raw["do_lower_case"])} if "do_lower_case" in raw else {}),
-            "strip_accents": raw.get("strip_accents"),
-            "chinese_chars": bool(raw.get("tokenize_chinese_chars", True)),
-            "longest_word": int(raw.get("max_input_chars_per_word", 100)),
-        }
-    except (ValueError, AttributeError, TypeError, OSError) as error:
-        raise InputError(f"the tokenizer's settings can not be read: {error}", file=path) from None

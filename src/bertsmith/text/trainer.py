@@ -16,7 +16,8 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from bertsmith.common.errors import InputError
 from bertsmith.text.surrogates import clean
-from bertsmith.text.tokenizer import PREFIX, Tokenizer, prepare
+from bertsmith.text.tokenizer import Tokenizer, prepare
+from bertsmith.text.tokenizer_files import PREFIX
 from bertsmith.text.vocabulary import SPECIAL, UNK
 
 # Of the vocabulary, at most, goes to characters that join into words (each counts twice: at the

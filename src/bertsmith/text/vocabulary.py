@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import atomic_path
+from bertsmith.text.surrogates import has_surrogates
 
 PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 SPECIAL = (PAD, UNK, CLS, SEP, MASK)
@@ -38,6 +39,12 @@ def read_vocabulary(path: Path) -> list[str]:
 def check_vocabulary(tokens: Sequence[str], path: Path | None = None) -> None:
     """Raise InputError when a piece stands twice or a special token is missing."""
     first: dict[str, int] = {}
+    for line, token in enumerate(tokens, start=1):
+        if "\n" in token or token.endswith("\r") or has_surrogates(token):
+            raise InputError(
+                "a piece has a line end or half a character in it", file=path, line=line,
+                value=token, mend="rename it, [unused1] for instance",
+            )  # fmt: skip
     for line, token in enumerate(tokens, start=1):
         if token in first:
             raise InputError(

@@ -27,6 +27,9 @@ _SLICE = b"\0"  # what the key of a slice of a tensor begins with
 _COPY_AGAIN = "copy all files of the checkpoint again"
 
 
+_SPARE_BYTES = 1 << 20
+
+
 class TensorBundle:
     """A checkpoint whose index has been read; a tensor's bytes are read when asked for.
 
@@ -115,6 +118,25 @@ class TensorBundle:
                 f"{self._shards}", file=self._index, mend=_COPY_AGAIN,
             )  # fmt: skip
         self.entries[name] = entry
+
+    def check_total(self) -> None:
+        """Refuse tensors that overlap: all of them would make much memory of a small file.
+
+        Raises:
+            ModelError: the tensors of the index are far larger than the files of data.
+        """
+        shards = [shard_of(self.prefix, number, self._shards) for number in range(self._shards)]
+        if not all(shard.exists() for shard in shards):
+            return  # named when a tensor is read
+        said, there = (
+            sum(entry.size for entry in self.entries.values()),
+            sum(shard.stat().st_size for shard in shards),
+        )
+        if said > 2 * there + _SPARE_BYTES:  # less is named by its tensor
+            raise ModelError(
+                f"the tensors of the index are of {said:,} bytes, and the data of {there:,}",
+                file=self._index, mend=_COPY_AGAIN,
+            )  # fmt: skip
 
     def _bytes_of(self, name: str, entry: Entry) -> NDArray[np.uint8]:
         file = shard_of(self.prefix, entry.shard, self._shards)

@@ -105,6 +105,7 @@ def to_hugging_face_names(
         ModelError: a file of data is missing or damaged, or the names are those of TensorFlow 2's
             checkpoints of objects.
     """
+    bundle.check_total()
     tensors: dict[str, NDArray[Any]] = {}
     renamed: dict[str, str] = {}
     skipped: dict[str, str] = {}
