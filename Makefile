@@ -49,8 +49,8 @@ format: $(INSTALLED_DEV)
 
 # DATA is a folder with glue/, squad/, ner/ and swag/; ROWS are rows of the table, cola for instance.
 bench-finetuning: $(INSTALLED_DEV)
-	$(BIN)/python benchmarks/finetuning.py --data $(DATA) --out finetuning-results.jsonl $(ROWS)
-	$(BIN)/python benchmarks/finetuning.py --out finetuning-results.jsonl --table
+	$(BIN)/python benchmarks/finetuning.py --data $(DATA) --out benchmarks/finetuning-results.jsonl $(ROWS)
+	$(BIN)/python benchmarks/finetuning.py --out benchmarks/finetuning-results.jsonl --table
 
 clean:
 	rm -rf $(VENV) quickstart build dist src/*.egg-info

@@ -50,6 +50,7 @@ class Row:
 
 ROWS = {
     "cola": Row("cola", "glue/CoLA"),
+    "cola-4000-no-dropout": Row("cola", "glue/CoLA", 4000, (("dropout", 0.0),)),
     "mrpc": Row("mrpc", "glue/MRPC"),
     "rte": Row("rte", "glue/RTE"),
     "stsb": Row("stsb", "glue/STS-B"),
