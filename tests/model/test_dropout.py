@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from bertsmith.model.dropout import coins, dropout
+from bertsmith.model.dropout import coins, dropout, dropout_add
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
@@ -16,7 +16,7 @@ def test_rate_and_scale(p: float) -> None:
 
 def test_each_of_the_four_coins_of_a_word_is_fair() -> None:
     torch.manual_seed(1)
-    lanes = coins(4 * 200_000, 0.1, torch.float32).view(-1, 4).double()
+    lanes = coins(torch.empty(4 * 200_000), 0.1).view(-1, 4).double()
     assert torch.all((lanes.mean(0) - 0.9).abs() < 4 * (0.09 / 200_000) ** 0.5)
     correlation = torch.corrcoef(lanes.T) - torch.eye(4)
     assert correlation.abs().max() < 4 / 200_000**0.5
@@ -45,3 +45,19 @@ def test_identity_outside_training_and_for_0() -> None:
     assert dropout(x, 0.5, training=False) is x
     assert dropout(x, 0.0, training=True) is x
     assert dropout(torch.empty(0, 4), 0.5, training=True).shape == (0, 4)
+
+
+def test_dropout_and_sum_in_one_are_the_two_by_themselves() -> None:
+    x, y = torch.randn(50, 8, requires_grad=True), torch.randn(50, 8, requires_grad=True)
+    torch.manual_seed(4)
+    apart = dropout(y, 0.3, training=True) + x
+    torch.manual_seed(4)
+    joined = dropout_add(y * 1.0, x, 0.3, training=True)
+    assert torch.equal(apart, joined)
+    weights = torch.randn(50, 8)
+    for one, other in zip(
+        torch.autograd.grad((apart * weights).sum(), (x, y)),
+        torch.autograd.grad((joined * weights).sum(), (x, y)),
+        strict=True,
+    ):
+        assert torch.equal(one, other)

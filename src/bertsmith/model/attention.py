@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bertsmith.model.dropout import dropout_mask
+from bertsmith.model.dropout import coins
 from bertsmith.model.layout import Layout
 from bertsmith.model.packed import PackedBatch
 
@@ -91,19 +91,20 @@ class _BucketAttention(torch.autograd.Function):
         slots = qkv.reshape(-1, size).index_select(0, layout.fill)  # [3 * S * H, D]
         out = slots.new_empty((len(layout.fill_out), size))  # [S * H, D]
         saved: list[Tensor | None] = []
+        scale = 1 / (1 - dropout_p)  # of what dropout leaves; part of the products
         with torch.autocast(qkv.device.type, enabled=False):
             for bucket, (q, k, v), mixed in _by_bucket(layout, heads, slots, out):
-                scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(size))  # [n, L, L]
+                scores = _product(q, k.transpose(1, 2), 1 / math.sqrt(size))  # [n, L, L]
                 if bucket.bias is not None:
                     scores.view(bucket.count, heads, bucket.width, -1).add_(bucket.bias)
                 chances = torch.softmax(scores, -1)
                 kept, mask = chances, None
                 if dropout_p > 0:
-                    mask = dropout_mask(chances, dropout_p)
+                    mask = coins(chances, dropout_p)
                     kept = torch.mul(chances, mask, out=scores)
-                torch.bmm(kept, v, out=mixed)
+                _product(kept, v, scale, out=mixed)
                 saved += [chances, mask, kept]
-        ctx.layout, ctx.shape = layout, qkv.shape
+        ctx.layout, ctx.shape, ctx.scale = layout, qkv.shape, scale
         ctx.save_for_backward(slots, *saved)
         return out.index_select(0, layout.empty_out).view(-1, heads, size)
 
@@ -120,14 +121,21 @@ class _BucketAttention(torch.autograd.Function):
             _by_bucket(layout, heads, slots, d_out, d_slots)
         ):
             chances, mask, kept = saved[3 * number : 3 * number + 3]
-            torch.bmm(kept.transpose(1, 2), d_mixed, out=dv)
-            d = torch.bmm(d_mixed, v.transpose(1, 2))  # [n, L, L]
+            _product(kept.transpose(1, 2), d_mixed, ctx.scale, out=dv)
+            d = _product(d_mixed, v.transpose(1, 2), ctx.scale)  # [n, L, L]
             if mask is not None:
                 d.mul_(mask)
-            d = torch._softmax_backward_data(d, chances, -1, d.dtype).mul_(1 / math.sqrt(size))
-            torch.bmm(d, k, out=dq)
-            torch.bmm(d.transpose(1, 2), q, out=dk)
+            d = torch._softmax_backward_data(d, chances, -1, d.dtype)
+            _product(d, k, 1 / math.sqrt(size), out=dq)
+            _product(d.transpose(1, 2), q, 1 / math.sqrt(size), out=dk)
         return d_slots.index_select(0, layout.empty).view(ctx.shape), None, None
+
+
+def _product(a: Tensor, b: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
+    """``scale * a b`` of matrices [n, i, k] and [n, k, j], in one pass."""
+    if out is None:
+        out = a.new_empty((len(a), a.shape[1], b.shape[2]))
+    return torch.baddbmm(out, a, b, beta=0, alpha=scale, out=out)
 
 
 def _by_bucket(layout: Layout, heads: int, *rows: Tensor) -> Iterator[tuple[Any, ...]]:

@@ -9,7 +9,8 @@ from bertsmith.common.errors import ModelError
 from bertsmith.model.activations import ACTIVATIONS
 from bertsmith.model.attention import attend
 from bertsmith.model.config import BertConfig
-from bertsmith.model.dropout import dropout
+from bertsmith.model.dropout import dropout, dropout_add
+from bertsmith.model.linear import Linear
 from bertsmith.model.packed import PackedBatch
 
 
@@ -29,7 +30,7 @@ class Embeddings(nn.Module):
     def forward(self, batch: PackedBatch) -> Tensor:
         """[T, hidden] the vectors of the tokens."""
         x = self.word(batch.token_ids)
-        x = x + self.position(batch.positions) + self.segment(batch.segment_ids)
+        x = x.add_(self.position(batch.positions)).add_(self.segment(batch.segment_ids))
         return dropout(self.norm(x), self.dropout_p, self.training)
 
 
@@ -42,12 +43,12 @@ class Layer(nn.Module):
         width = config.hidden_size
         self.heads, self.head_size = config.num_attention_heads, config.head_size
         # Queries, keys and values in one product: rows 0..h are the queries' weights, and so on.
-        self.qkv = nn.Linear(width, 3 * width)
+        self.qkv = Linear(width, 3 * width)
         self.lora: nn.Module | None = None  # an adapter, see model/lora.py
-        self.attention_output = nn.Linear(width, width)
+        self.attention_output = Linear(width, width)
         self.attention_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.feed_forward = nn.Linear(width, config.intermediate_size)
-        self.feed_forward_output = nn.Linear(config.intermediate_size, width)
+        self.feed_forward = Linear(width, config.intermediate_size)
+        self.feed_forward_output = Linear(config.intermediate_size, width)
         self.output_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
         self.activation = ACTIVATIONS[config.hidden_act]
         self.hidden_dropout_p = config.hidden_dropout_prob
@@ -59,10 +60,10 @@ class Layer(nn.Module):
         qkv = qkv.view(-1, 3, self.heads, self.head_size)  # [T, 3, H, D]
         p = self.attention_dropout_p if self.training else 0.0
         y = self.attention_output(attend(qkv, batch, p).reshape(x.shape))
-        x = self.attention_norm(x + dropout(y, self.hidden_dropout_p, self.training))
+        x = self.attention_norm(dropout_add(y, x, self.hidden_dropout_p, self.training))
         y = self.feed_forward_output(self.activation(self.feed_forward(x)))
-        y = dropout(y, self.hidden_dropout_p, self.training)
-        return self.output_norm(x + y)  # type: ignore[no-any-return]
+        y = dropout_add(y, x, self.hidden_dropout_p, self.training)
+        return self.output_norm(y)  # type: ignore[no-any-return]
 
 
 class Encoder(nn.Module):
@@ -74,7 +75,7 @@ class Encoder(nn.Module):
         self.embeddings = Embeddings(config)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
         width = config.hidden_size
-        self.pooler = nn.Linear(width, width) if pooler else None
+        self.pooler = Linear(width, width) if pooler else None
 
     def forward(self, batch: PackedBatch) -> Tensor:
         """[T, hidden] the last layer's vectors.

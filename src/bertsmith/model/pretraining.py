@@ -50,6 +50,28 @@ class BertForPreTraining(nn.Module):
             return words, None
         return words, self.next_sentence(self.encoder.pool(hidden, batch))
 
+    def losses(
+        self, batch: PackedBatch, masked_positions: Tensor, masked_labels: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What training needs, without keeping the logits of the vocabulary.
+
+        Args:
+            batch: B sequences with T tokens.
+            masked_positions: [M] int64, places in the packed tokens.
+            masked_labels: [M] int64, the ids that stood there.
+
+        Returns:
+            The summed masked-LM loss, its number of right predictions, and next-sentence logits
+            [B, 2], None without that head.
+        """
+        hidden = self.encoder(batch)
+        masked = hidden.index_select(0, masked_positions)
+        words = self.encoder.embeddings.word.weight
+        loss, correct = self.masked_lm.loss(masked, words, masked_labels)
+        if self.next_sentence is None:
+            return loss, correct, None
+        return loss, correct, self.next_sentence(self.encoder.pool(hidden, batch))
+
     def encode(self, batch: PackedBatch) -> Tensor:
         """[T, hidden] the vectors of the last layer."""
         return self.encoder(batch)  # type: ignore[no-any-return]

@@ -17,10 +17,10 @@ def pretraining_sums(model: torch.nn.Module, batch: PretrainingBatch) -> Sums:
     """
     assert isinstance(model, BertForPreTraining)
     device = next(model.parameters()).device
-    words, neighbours = model(batch.packed.to(device), batch.masked_positions.to(device))
-    labels = batch.masked_labels.to(device)
-    losses = {"masked_lm": functional.cross_entropy(words.float(), labels, reduction="sum")}
-    correct = {"masked_lm": (words.detach().argmax(-1) == labels).sum()}
+    loss, right, neighbours = model.losses(
+        batch.packed.to(device), batch.masked_positions.to(device), batch.masked_labels.to(device)
+    )
+    losses, correct = {"masked_lm": loss}, {"masked_lm": right}
     if batch.pairs:
         assert neighbours is not None, "pairs need a model with a next-sentence head"
         next_labels = batch.next_labels.to(device)

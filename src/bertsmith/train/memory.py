@@ -1,8 +1,7 @@
-"""How many tokens can go through a model at once, and memory that is given back."""
+"""How many tokens can go through a model at once."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 import torch
@@ -43,14 +42,3 @@ def activation_bytes(config: BertConfig, length: int) -> int:
     )
     head = 0.15 * 3 * config.vocab_size
     return int(4 * (config.num_hidden_layers * layer + head))
-
-
-def give_back_memory() -> None:
-    """Give the pages that hold nothing back to the system.
-
-    Batches differ in size, so glibc's heap fragments: without this a run on the CPU holds twice the
-    memory that it uses, and slowly more. Costs milliseconds; does nothing elsewhere.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

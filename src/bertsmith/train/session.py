@@ -10,12 +10,12 @@ from typing import Any, Generic
 import torch
 
 from bertsmith.common.console import Bar, note
+from bertsmith.common.heap import give_back_memory
 from bertsmith.train.clock import Clock
 from bertsmith.train.folder import RunFolder
 from bertsmith.train.interrupt import Interrupt
 from bertsmith.train.log import MetricsLog
 from bertsmith.train.loop import B, Step, Trainer, ahead
-from bertsmith.train.memory import give_back_memory
 from bertsmith.train.schedule import Budget, linear_with_warmup
 from bertsmith.train.speed import SpeedMeter
 
