@@ -315,9 +315,6 @@ def test_a_tagger_may_carry_a_pooler(tmp_path: Path, tokenizer: Tokenizer) -> No
     })  # fmt: skip
     report = load_task_model(folder).report
     assert "2 ignored (bert.pooler)" in report.as_text()
-    rewrite(folder, lambda s: s | {"classifier2.weight": torch.ones(1)})
-    with pytest.raises(ModelError, match=r"unknown tensor classifier2\.weight"):
-        load_task_model(folder)
 
 
 def test_a_configuration_of_2018_gets_its_architecture_from_the_heads(

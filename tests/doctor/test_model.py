@@ -65,6 +65,7 @@ def test_a_published_size_is_recognised(tmp_path: Path, tokenizer: Tokenizer) ->
 @pytest.mark.parametrize(
     "kind",
     ["BertModel", "BertForPreTraining", "BertForMaskedLM", "BertForSequenceClassification",
+     "BertForNextSentencePrediction",
      "BertForTokenClassification", "BertForQuestionAnswering", "BertForMultipleChoice"],
 )  # fmt: skip
 def test_models_of_transformers_are_healthy(

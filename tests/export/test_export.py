@@ -34,6 +34,7 @@ KINDS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "BertModel": ({}, ["last_hidden_state", "pooler_output"]),
     "BertForPreTraining": ({}, ["prediction_logits", "seq_relationship_logits"]),
     "BertForMaskedLM": ({}, ["logits"]),
+    "BertForNextSentencePrediction": ({}, ["logits"]),
     "untied": ({"tie_word_embeddings": False}, ["logits"]),
     "BertForSequenceClassification": ({"num_labels": 3}, ["logits"]),
     "BertForTokenClassification": ({"num_labels": 4}, ["logits"]),
@@ -147,6 +148,43 @@ def test_a_wrong_graph_is_not_written(
     assert {one.name for one in tmp_path.iterdir()} == {"model"}
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_named(number: float, tmp_path: Path, capsys) -> None:
+    other = save(tmp_path / "model", "BertForSequenceClassification", num_labels=3)
+    with torch.no_grad():
+        other.bert.encoder.layer[1].attention.self.key.weight[3, 4] = number
+    other.save_pretrained(tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), "--out", str(tmp_path / "onnx"), "--int8"]) == 2
+    error = capsys.readouterr().err
+    assert "tensor bert.encoder.layer.1.attention.self.key.weight has NaN or infinity" in error
+    assert "fault of bertsmith" not in error
+    assert not (tmp_path / "onnx").exists()
+
+
+def test_a_model_that_overflows_is_not_the_graphs_fault(tmp_path: Path, capsys) -> None:
+    other = save(tmp_path / "model", "BertForSequenceClassification", num_labels=3)
+    with torch.no_grad():
+        other.classifier.weight.fill_(3e38)
+    other.save_pretrained(tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), "--out", str(tmp_path / "onnx")]) == 2
+    error = capsys.readouterr().err
+    assert "the model's own logits has NaN or infinity" in error
+    assert "fault of bertsmith" not in error
+
+
+def test_the_tables_have_headings_and_the_tokenizer_its_settings(tmp_path: Path, capsys) -> None:
+    save(tmp_path / "model")
+    file = tmp_path / "model" / "tokenizer_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"padding_side": "left"}))
+    assert main(["export", str(tmp_path / "model"), "--out", str(tmp_path / "onnx")]) == 0
+    shown = capsys.readouterr().err
+    assert " kB " in shown  # a small graph has a size, too
+    assert "fact" in shown
+    assert "value" in shown
+    opened = transformers.AutoTokenizer.from_pretrained(tmp_path / "onnx")
+    assert opened.padding_side == "left"
+
+
 def test_batch_mates_and_a_row_of_padding_change_nothing(tmp_path: Path) -> None:
     save(tmp_path / "model")
     export(tmp_path / "model", tmp_path / "onnx")
@@ -231,7 +269,7 @@ def test_the_command_scores_a_fine_tuned_model(
     int8 = command("export", run / "model", *onnx_out)["int8"]
     ours = command("evaluate", run / "model", "--data", cola)
     assert int8["metric"] == "matthews"
-    assert int8["float_score"] == pytest.approx(ours["dev"]["matthews"])
+    assert int8["float_score"] == pytest.approx(ours["figures"]["dev"]["matthews"])
     assert int8["float_score"] > 0.3
     assert abs(int8["int8_score"] - int8["float_score"]) < 0.3
 

@@ -147,3 +147,20 @@ def test_texts_of_tables_and_bad_files(tmp_path) -> None:
     assert read_texts(tmp_path / "b.txt", TaskSettings(encoding="latin-1")) == ["café"]
     with pytest.raises(InputError, match="no such file"):
         read_texts(tmp_path / "c.txt", TaskSettings())
+
+
+def test_what_can_not_be_read_or_written_is_named(folder, tmp_path) -> None:
+    texts = tmp_path / "a.txt"
+    texts.write_bytes(b"red\nfo\xe9\n")
+    with pytest.raises(InputError, match=r"a\.txt:2: byte 6 is not utf-8"):
+        read_texts(texts, TaskSettings())
+    with pytest.raises(SettingsError, match="no encoding of that name"):
+        read_texts(texts, TaskSettings(encoding="nope"))
+    table = tmp_path / "a.jsonl"
+    table.write_text('{"text": "red"}\n{"text": ["fox"]}\n')
+    with pytest.raises(InputError, match=r"a\.jsonl:2: column 'text' holds a list"):
+        read_texts(table, TaskSettings())
+    with pytest.raises(SettingsError, match="this is a folder"):
+        embed_to_parquet(Embedder.load(folder), ["red"], tmp_path, "mean")
+    with pytest.raises(SettingsError, match="no such layers"):
+        list(Embedder.load(folder).embed(["red"], layers="²", max_length=24))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.predict.test_lines import made
 
-from bertsmith.common.errors import InputError
+from bertsmith.cli.main import main
+from bertsmith.common.errors import InputError, ModelError, SettingsError
 from bertsmith.predict.evaluate import evaluate, show
 
 ROWS = [("red fox", "yes"), ("fox runs", "yes"), ("far", "no"), ("red", "yes"), (" ", "no")]
@@ -58,3 +59,37 @@ def test_predictions_are_not_lost(tmp_path: Path, capsys) -> None:
     assert "test: 5 predictions; it has no labels to score; they are not kept" in " ".join(
         capsys.readouterr().err.split()
     )
+
+
+def test_json_has_what_the_table_shows(tmp_path: Path, capsys) -> None:
+    model, out = made(tmp_path / "model", "classify"), tmp_path / "out"
+    data = rows(tmp_path / "reviews.tsv")
+    command = ["evaluate", str(model), "--data", str(data), "--out", str(out), "--json"]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    [judged] = evaluate(model, data, {})
+    assert judged.interval is not None
+    assert found == {
+        "figures": {"reviews": judged.figures},
+        "baselines": {"reviews": {"accuracy": 0.6, "macro_f1": pytest.approx(0.375)}},
+        "metric": "accuracy",
+        "intervals": {"reviews": list(judged.interval)},
+    }
+    assert json.loads((out / "metrics.json").read_text()) == {"task": "classify", **found}
+
+
+@pytest.mark.parametrize("task", ["squad", "choose", "ner", "regress"])
+def test_a_task_that_the_head_is_not_for_is_refused(tmp_path: Path, task: str) -> None:
+    model = made(tmp_path / "model", "classify")
+    (model / "task.json").unlink()
+    with pytest.raises(ModelError, match=f"the model gives classes, {task} needs"):
+        evaluate(model, rows(tmp_path / "a.tsv"), {}, task)
+
+
+def test_the_name_of_a_task_is_spelled_in_any_way(tmp_path: Path) -> None:
+    model, data = made(tmp_path / "model", "classify"), rows(tmp_path / "a.tsv")
+    assert len(evaluate(model, data, {}, "Classify")) == 1
+    with pytest.raises(ModelError, match="the model is one for classify"):
+        evaluate(model, data, {}, "regress")
+    with pytest.raises(SettingsError, match="this is a file"):
+        evaluate(model, data, {}, None, data)

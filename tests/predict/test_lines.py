@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bertsmith.checkpoints.save import save_model
-from bertsmith.common.errors import InputError
+from bertsmith.common.errors import InputError, ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.packed import PackedBatch
 from bertsmith.model.task import BertForTask, Head
@@ -84,6 +84,14 @@ def test_v01_an_answer_does_not_depend_on_its_company(tmp_path: Path) -> None:
         ("squad", '{"question": "red"}'),
         ("ner", "  "),
         ("ner", '{"words": 3}'),
+        ("ner", '{"words": "red fox"}'),
+        ("ner", '{"words": ["red", null]}'),
+        ("ner", '{"words": ["", ""]}'),
+        ("choose", '{"context": "red", "choices": "fox"}'),
+        ("choose", '{"context": "red", "choices": [1, 2]}'),
+        ("choose", '{"context": "red", "choices": {"a": 1, "b": 2}}'),
+        ("classify", '{"text": ' + "[" * 100_000),
+        ("classify", '{"text": NaN}'),
         ("choose", '{"context": "red", "choices": ["fox"]}'),
     ],
 )
@@ -114,3 +122,36 @@ def test_a_model_of_pairs_refuses_single_texts(tmp_path: Path) -> None:
     assert (caught.value.file, caught.value.line) == ("a.txt", 11)
     with pytest.raises(InputError, match="pair is not text"):
         predictor.predict(['{"text": "red", "pair": 3}'])
+
+
+def test_an_empty_word_has_a_tag(tmp_path: Path) -> None:
+    """A tag a word: the answers can be laid beside the words."""
+    predictor = Predictor.load(made(tmp_path, "ner"))
+    (all_three,) = predictor.predict(['{"words": ["red", "", "fox"]}'])
+    (two,) = predictor.predict(['{"words": ["red", "fox"]}'])
+    assert all_three["tags"] == [two["tags"][0], "O", two["tags"][1]]
+
+
+@pytest.mark.parametrize("task", ["squad", "choose", "ner", "regress", "cola"])
+def test_a_record_of_another_kind_of_task_is_refused(tmp_path: Path, task: str) -> None:
+    folder = made(tmp_path, "classify")
+    (folder / RECORD).write_text(json.dumps(task_record(task, TaskSettings(), {})))
+    with pytest.raises(ModelError):
+        Predictor.load(folder)
+
+
+def test_standard_input_is_read_as_a_file_is(tmp_path: Path) -> None:
+    """A byte order mark goes, a lone carriage return ends no line, bad bytes are named by line."""
+    folder, file = made(tmp_path / "model", "classify"), tmp_path / "lines.txt"
+    raw = b'\xef\xbb\xbf{"text": "red"}\r\nfox\rruns\n'
+    file.write_bytes(raw)
+    command = [sys.executable, "-m", "bertsmith", "predict", str(folder)]
+    done = [
+        subprocess.run([*command, name], input=raw, capture_output=True, check=True).stdout
+        for name in ("-", str(file))
+    ]
+    answers = [[json.loads(line) for line in one.splitlines()] for one in done]
+    assert answers[0] == answers[1] == Predictor.load(folder).predict(["red", "fox\rruns"])
+    bad = subprocess.run([*command, "-"], input=b"red\nfo\xe9x\n", capture_output=True, check=False)
+    assert bad.returncode == 2
+    assert b"standard input:2: byte 2 of the line is not UTF-8" in bad.stderr

@@ -34,3 +34,20 @@ def test_the_table_speaks_of_what_there_is() -> None:
     assert {task for tasks in TASKS_OF.values() for task in tasks} <= set(TASKS)
     assert make_task("answer", TaskSettings(doc_stride=64)).name == "answer"
     assert all(make_task(task, TaskSettings()) for task in TASKS)
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("classify", {"text_column": "label"}),
+        ("regress", {"pair_column": "text"}),
+        ("tag", {"label_column": "text"}),
+        ("answer", {"answer_column": "context"}),
+        ("choose", {"choice_columns": ("a", "a")}),
+        ("choose", {"choice_columns": ("a", "label")}),
+    ],
+)
+def test_a_column_has_one_role(task: str, options: dict) -> None:
+    with pytest.raises(SettingsError, match=r"one column is .* both"):
+        make_task(task, TaskSettings(**options))
+    assert make_task("cola", TaskSettings()).name == "cola"

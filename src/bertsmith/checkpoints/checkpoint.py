@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from bertsmith.checkpoints.architectures import complete
+from bertsmith.checkpoints.architectures import Assumed, complete
 from bertsmith.checkpoints.canonical import canonical
 from bertsmith.checkpoints.locate import TENSORFLOW, Location, locate
 from bertsmith.checkpoints.stored import read_stored
@@ -33,6 +33,7 @@ class Checkpoint:
             ``bert.``; in the types that they are stored in.
         renamed: stored name -> name in ``tensors``, where the two differ.
         skipped: stored name -> why it is no weight of the model.
+        assumed: the class that was assumed; None where the configuration names one.
     """
 
     location: Location
@@ -40,6 +41,7 @@ class Checkpoint:
     tensors: dict[str, Tensor]
     renamed: dict[str, str]
     skipped: dict[str, str]
+    assumed: Assumed | None = None
 
     @property
     def folder(self) -> Path:
@@ -80,8 +82,9 @@ def open_checkpoint(path: Path) -> Checkpoint:
     tensors, renamed, skipped = _read(location)
     _check_size(location, config, tensors)
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    config = dataclasses.replace(config, extra=complete(config.extra, shapes))
-    return Checkpoint(location, config, tensors, renamed, skipped)
+    extra, assumed = complete(config.extra, shapes)
+    config = dataclasses.replace(config, extra=extra)
+    return Checkpoint(location, config, tensors, renamed, skipped, assumed)
 
 
 def _check_size(location: Location, config: BertConfig, tensors: dict[str, Tensor]) -> None:

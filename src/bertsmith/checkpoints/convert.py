@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.checkpoints.architectures import Model, describe
+from bertsmith.checkpoints.beside import read_beside
 from bertsmith.checkpoints.card import compose_card
 from bertsmith.checkpoints.checkpoint import open_checkpoint
 from bertsmith.checkpoints.directory import load_checkpoint
@@ -49,6 +50,7 @@ def convert(
     layout: str = "huggingface",
     words: Sequence[str] = (),
     tokenizer: Tokenizer | None = None,
+    tokenizer_folder: Path | None = None,
 ) -> Converted:
     """Read a whole model and write it, bit for bit.
 
@@ -58,6 +60,7 @@ def convert(
         layout: one of LAYOUTS.
         words: words to add to the vocabulary; see :func:`~bertsmith.checkpoints.extend.add_tokens`.
         tokenizer: instead of the one beside the weights.
+        tokenizer_folder: where ``tokenizer`` is from; the model's own folder by default.
 
     Raises:
         ModelError: the source is not whole, or the layout has no place for what it holds.
@@ -65,16 +68,18 @@ def convert(
     """
     checkpoint = open_checkpoint(source)
     if out.exists() and out.resolve() == checkpoint.folder.resolve():
-        raise SettingsError("the model would replace itself", value=str(out), mend="another folder")
+        raise SettingsError("the model would replace itself", value=str(out),
+                            mend="give another folder")  # fmt: skip
     model, before, report = load_checkpoint(checkpoint, tokenizer)
     after, added = before, None
     if words:
         model, after, added = add_tokens(model, before, words)
+    beside = read_beside(tokenizer_folder or checkpoint.folder)
     if layout == "tensorflow":
-        save_google(out, model, after)
+        save_google(out, model, after, beside)
     else:
         record = _task_record(checkpoint.folder)
-        save_model(out, model, after, _card(model, source, report, added), record)
+        save_model(out, model, after, _card(model, source, report, added), record, beside)
     return Converted(model, before, after, report, added)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -9,19 +10,23 @@ from typing import Generic, NamedTuple, TypeVar
 from torch import nn
 
 from bertsmith.checkpoints.architectures import (
+    Assumed,
     Model,
+    class_name,
+    describe,
     has_task_head,
     head_of,
     table_of,
 )
 from bertsmith.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from bertsmith.checkpoints.save import check_sizes
-from bertsmith.checkpoints.weights import LoadReport, fill_model
+from bertsmith.checkpoints.weights import LoadReport, fill_model, left_over
 from bertsmith.common.console import warn
 from bertsmith.common.errors import ModelError
 from bertsmith.model.bare import BareBert
 from bertsmith.model.config import BertConfig
 from bertsmith.model.encoder import Encoder
+from bertsmith.model.next_sentence import NextSentenceBert
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.tagger import task_model
 from bertsmith.model.task import BertForTask, Head
@@ -46,8 +51,8 @@ def load_model(path: Path) -> Loaded[BertForPreTraining]:
         path: as for :func:`~bertsmith.checkpoints.locate.locate`, here and below.
 
     Raises:
-        ModelError: a file is missing or damaged, a tensor is missing, left over or of another
-            shape, or tokenizer and model do not fit together.
+        ModelError: a file is missing or damaged, a tensor is missing or of another shape, one of
+            the encoder is left over, or tokenizer and model do not fit together.
         InputError: the tokenizer's files are malformed.
     """
     checkpoint = open_checkpoint(path)
@@ -140,6 +145,8 @@ def blank_model(checkpoint: Checkpoint, head: Head | None) -> Model:
         return task_model(config, head)
     if checkpoint.has(_MASKED_LM) and not has_task_head(config.extra):
         return BertForPreTraining(config, next_sentence=checkpoint.has(_NEXT))
+    if checkpoint.has(_NEXT) and not has_task_head(config.extra):
+        return NextSentenceBert(config)
     return BareBert(Encoder(config, pooler=checkpoint.has(_POOLER)))
 
 
@@ -156,14 +163,14 @@ def _load(
         checkpoint: what to fill it from.
         model: the model.
         may_be_missing: beginnings of names that may keep their random values.
-        other_heads: whether what is not of the encoder may be left over.
+        other_heads: whether heads may be left over without a warning.
         tokenizer: instead of the one beside the weights.
     """
     tokenizer = tokenizer or checkpoint.tokenizer()
     report = fill_model(model, checkpoint, table_of(model))
     lost = [name for name in report.missing if not name.startswith(may_be_missing)]
-    left = [name for name in report.ignored if not _explained(name, model, other_heads)]
-    for problem, names in (("lacks", lost), ("has the unknown", left)):
+    inner, others = left_over(report.ignored, model)
+    for problem, names in (("lacks", lost), ("has the unknown", inner)):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             raise ModelError(
@@ -172,6 +179,12 @@ def _load(
                 mend="config.json and the weights do not belong together, or the weights are not "
                 f"those of a whole {type(model).__name__}",
             )
+    if not other_heads:
+        report = dataclasses.replace(report, assumed=_assumed(checkpoint, model))
+        if others:
+            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+            name = describe(model)["architectures"][0]
+            warn(f"no place in a {name}, left out: {', '.join(others[:3])}{more}")
     check_sizes(checkpoint.folder, checkpoint.config, tokenizer)
     if tokenizer.foreign:
         warn(
@@ -181,13 +194,12 @@ def _load(
     return Loaded(model.eval(), tokenizer, report)
 
 
-def _explained(name: str, model: nn.Module, other_heads: bool) -> bool:
-    """Whether a tensor that is left over is one that this model has no use for.
-
-    Other programs store a pooler with every model, read or not.
-    """
-    encoder = model.encoder
-    assert isinstance(encoder, Encoder)
-    if name.startswith(_POOLER):
-        return encoder.pooler is None
-    return other_heads and not name.startswith("bert.")
+def _assumed(checkpoint: Checkpoint, model: nn.Module) -> Assumed | None:
+    """What a model was taken for by its tensors, where its configuration says less or other."""
+    named, taken = class_name(checkpoint.config.extra), describe(model)["architectures"][0]
+    if named == taken:
+        return checkpoint.assumed
+    if named and checkpoint.assumed is None:
+        return Assumed(f"{checkpoint.location.config.name} says {named}, but by its heads the "
+                       f"model is a {taken}")  # fmt: skip
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bertsmith.checkpoints.architectures import Model, table_of
+from bertsmith.checkpoints.beside import Beside, save_tokenizer
 from bertsmith.checkpoints.locate import GOOGLE_CONFIG
 from bertsmith.checkpoints.names import to_hugging_face
 from bertsmith.checkpoints.replace import atomic_folder
@@ -35,7 +36,9 @@ _KEYS = (
 )
 
 
-def save_google(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
+def save_google(
+    folder: Path, model: Model, tokenizer: Tokenizer, beside: Beside | None = None
+) -> None:
     """Write ``bert_model.ckpt``, ``bert_config.json`` and ``vocab.txt``, atomically.
 
     Names of labels have no place there. The tokenizer's settings stand in a
@@ -54,7 +57,7 @@ def save_google(folder: Path, model: Model, tokenizer: Tokenizer) -> None:
         with atomic_folder(folder) as part:
             write_bundle(part / _PREFIX, variables)
             write_json(part / GOOGLE_CONFIG, {key: getattr(model.config, key) for key in _KEYS})
-            tokenizer.save(part, model.config.max_position_embeddings)
+            save_tokenizer(part, tokenizer, model.config.max_position_embeddings, beside)
             (part / "tokenizer.json").unlink()  # vocab.txt is what the 2018 code reads
     except OSError as error:
         raise ModelError(

@@ -98,7 +98,14 @@ def locate(path: Path) -> Location:
     if path.is_file():
         raise ModelError(
             "this file is no model", file=path,
-            mend=f"give the model's folder, or one of {', '.join(LAYOUTS)}",
+            mend=f"give the model's folder, or one of {', '.join(LAYOUTS)}, or the prefix of a "
+            "TensorFlow checkpoint (bert_model.ckpt)",
+        )  # fmt: skip
+    if "ckpt" in path.name and path.parent.is_dir():  # no name of the hub, although OWNER/MODEL
+        there = sorted(one.stem for one in path.parent.glob("*.index"))
+        raise ModelError(
+            "there is no such checkpoint", file=path,
+            mend=f"{path.parent} has {', '.join(there) or 'none'}",
         )  # fmt: skip
     if is_hub_name(str(path)):
         return _in_folder(download(str(path), tuple(LAYOUTS)))

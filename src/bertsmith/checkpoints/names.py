@@ -44,10 +44,17 @@ _MASKED_LM = {
     "masked_lm.bias": _BIAS,
 }
 _UNTIED = {"masked_lm.bias": DECODER_BIAS, "masked_lm.decoder.weight": DECODER}
+# Where the encoder's tensors lie, by Hugging Face's names and by Google's.
+_OF_ENCODER = ("bert.", "bert/")
 _NEXT_SENTENCE = {
     "next_sentence.dense.weight": "cls.seq_relationship.weight",
     "next_sentence.dense.bias": "cls.seq_relationship.bias",
 }
+
+
+def of_encoder(name: str) -> bool:
+    """Whether a tensor, known or unknown, is one of the encoder: without it, its vectors differ."""
+    return name.startswith(_OF_ENCODER)
 
 
 def encoder_table(layers: int, pooler: bool = True) -> Table:
@@ -74,6 +81,11 @@ def pretraining_table(layers: int, next_sentence: bool = True, tied: bool = True
     heads |= _NEXT_SENTENCE if next_sentence else {}
     table = encoder_table(layers, next_sentence)
     return table | {ours: (theirs,) for ours, theirs in heads.items()}
+
+
+def next_sentence_table(layers: int) -> Table:
+    """The names of an encoder with the next-sentence head alone."""
+    return encoder_table(layers) | {ours: (theirs,) for ours, theirs in _NEXT_SENTENCE.items()}
 
 
 def task_table(layers: int, pooler: bool, layer: str) -> Table:

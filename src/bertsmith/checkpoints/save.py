@@ -10,6 +10,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from bertsmith.checkpoints.architectures import Model, describe
+from bertsmith.checkpoints.beside import Beside, save_tokenizer
 from bertsmith.checkpoints.locate import CONFIG, WEIGHTS
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.checkpoints.weights import write_weights
@@ -38,6 +39,7 @@ def save_model(
     tokenizer: Tokenizer,
     card: str,
     records: Mapping[str, Any] | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Write a model directory; a save that fails or is killed leaves the old directory whole.
 
@@ -47,6 +49,7 @@ def save_model(
         tokenizer: the tokenizer whose ids the model knows.
         card: the text of ``README.md``.
         records: JSON files to write beside, by name.
+        beside: what other programs said of the tokenizer where it came from.
 
     Raises:
         ModelError: the tokenizer has more entries than the model's embedding, or the disk is full
@@ -57,7 +60,7 @@ def save_model(
         with atomic_folder(folder) as part:
             described_config(model, tokenizer).to_json(part / CONFIG)
             write_weights(part / WEIGHTS, model)
-            tokenizer.save(part, model.config.max_position_embeddings)
+            save_tokenizer(part, tokenizer, model.config.max_position_embeddings, beside)
             for name, record in (records or {}).items():
                 write_json(part / name, record)
             write_text(part / CARD, card)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import warnings
@@ -21,6 +22,12 @@ from bertsmith.common.errors import ModelError
 # How torch's loader of weights names what it does not let a pickle call.
 _GLOBAL = re.compile(r"Unsupported (?:global|class)\S*:? (?:GLOBAL )?(\S+)")
 _COPY_AGAIN = "copy the file again, or take an earlier checkpoint"
+# Of safetensors' types, those that torch has; its format allows headers up to this size.
+_KNOWN_TYPES = (
+    "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL",
+    "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "C64",
+)  # fmt: skip
+_LONGEST_HEADER = 100_000_000
 # What training scripts put around the weights.
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
 
@@ -43,10 +50,29 @@ def read_safetensors(file: Path) -> dict[str, Tensor]:
         return load_file(file)
     except FileNotFoundError:
         raise ModelError("there is no such weight file", file=file) from None
-    except (SafetensorError, OSError) as error:
+    # An unknown type is any of these, depending on which library does not know it.
+    except (SafetensorError, OSError, KeyError, AttributeError, TypeError) as error:
+        _check_header(file)
         raise ModelError(
             f"the weight file is damaged: {error}", file=file, mend=_COPY_AGAIN
         ) from None
+
+
+def _check_header(file: Path) -> None:
+    """Say which tensor can not be read, where a file that failed is whole."""
+    try:
+        with file.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(size)) if size <= _LONGEST_HEADER else {}
+        kinds = {name: one["dtype"] for name, one in header.items() if name != "__metadata__"}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return
+    for name, kind in kinds.items():
+        if kind not in _KNOWN_TYPES:
+            raise ModelError(
+                f"tensor {name} is of a type that is not read", file=file, value=kind,
+                mend="take the model's float32 weights; if they are these, the file is damaged",
+            ) from None  # fmt: skip
 
 
 def read_pickle(file: Path) -> dict[str, Tensor]:

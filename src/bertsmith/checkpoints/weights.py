@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from bertsmith.checkpoints.architectures import Model, table_of
+from bertsmith.checkpoints.architectures import Assumed, Model, table_of
 from bertsmith.checkpoints.checkpoint import Checkpoint
 from bertsmith.checkpoints.locate import TENSORFLOW
 from bertsmith.checkpoints.names import (
@@ -19,9 +19,16 @@ from bertsmith.checkpoints.names import (
     UNTIED_COPIES,
     Table,
     from_hugging_face,
+    of_encoder,
     to_hugging_face,
 )
 from bertsmith.common.errors import ModelError
+from bertsmith.model.encoder import Encoder
+
+# Others hold numbers only together with scales that stand elsewhere, or none at all.
+WEIGHT_TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+QUANTISED = "quantised weights are not read: take the model's float32 weights"
+_POOLER = "bert.pooler.dense."
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,9 @@ class LoadReport:
     renamed: Mapping[str, str] = field(default_factory=dict)  # stored name -> present name
     skipped: Mapping[str, str] = field(default_factory=dict)  # stored name -> why it is no weight
     layout: str = "safetensors"
+    stand_ins: Mapping[str, str] = field(default_factory=dict)  # missing tensor -> the one taken
+    idle: tuple[str, ...] = ()  # tensors of the class that take no part in what it computes
+    assumed: Assumed | None = None  # the class that it was taken for, where that was a guess
 
     def as_text(self) -> str:
         """The report in one line for people."""
@@ -50,8 +60,13 @@ class LoadReport:
             parts.append(f"{len(self.skipped)} skipped ({reasons})")
         if self.ignored:
             parts.append(f"{len(self.ignored)} ignored ({_groups(self.ignored)})")
+        parts += [f"no {name}: {other} stands in" for name, other in self.stand_ins.items()]
+        if self.idle:
+            parts.append(f"idle and not kept: {', '.join(self.idle)}")
         if self.new:
             parts.append(f"new and random: {', '.join(dict.fromkeys(map(_layer, self.new)))}")
+        if self.assumed:
+            parts += [one for one in (self.assumed.text, self.assumed.mend) if one]
         return "weights: " + "; ".join(parts)
 
 
@@ -80,7 +95,8 @@ def fill_model(model: nn.Module, checkpoint: Checkpoint, table: Table) -> LoadRe
             point numbers, or a decoder differs from the embedding that it should be.
     """
     copies = _copies(table)
-    tensors = _without_copies(checkpoint, copies)
+    _check_types(checkpoint, {part for parts in table.values() for part in parts} | copies.keys())
+    tensors, stand_ins, idle = _without_copies(checkpoint, copies)
     ours = from_hugging_face(tensors, table)
     state = model.state_dict()
     _check_shapes(tensors, to_hugging_face(state, table), checkpoint.file)
@@ -97,28 +113,55 @@ def fill_model(model: nn.Module, checkpoint: Checkpoint, table: Table) -> LoadRe
         renamed=checkpoint.renamed,
         skipped=checkpoint.skipped,
         layout=checkpoint.layout,
+        stand_ins=stand_ins,
+        idle=idle,
     )
 
 
-def _without_copies(checkpoint: Checkpoint, copies: Mapping[str, str]) -> dict[str, Tensor]:
-    """The tensors without copies, which are compared with their originals or stand in for them."""
-    tensors = dict(checkpoint.tensors)
+def left_over(names: Iterable[str], model: nn.Module) -> tuple[list[str], list[str]]:
+    """The tensors that no parameter of ``model`` takes and that call for a word.
+
+    Returns:
+        Those of an encoder of other mathematics, which its configuration does not describe; and
+        those beside the encoder. A pooler that the model does not read is in neither: other
+        programs store one with every model.
+    """
+    encoder = model.encoder
+    assert isinstance(encoder, Encoder)
+    pooler = (_POOLER,) if encoder.pooler is None else ()
+    rest = [name for name in names if not name.startswith(pooler)]
+    return [n for n in rest if of_encoder(n)], [n for n in rest if not of_encoder(n)]
+
+
+def _without_copies(
+    checkpoint: Checkpoint, copies: Mapping[str, str]
+) -> tuple[dict[str, Tensor], dict[str, str], tuple[str, ...]]:
+    """The tensors without copies, which are compared with their originals or stand in for them.
+
+    Returns:
+        The tensors; original that is missing -> copy that stands in; and copies that differ from
+        their originals where that changes nothing.
+    """
+    tensors, stand_ins, idle = dict(checkpoint.tensors), {}, []
     for copy, original in copies.items():
         a, b = tensors.pop(copy, None), tensors.get(original)
         if a is None:
             continue
         if b is None:
             tensors[original] = a
-        elif checkpoint.config.tie_word_embeddings and not (
-            a.shape == b.shape and torch.equal(a, b)
-        ):
+            stand_ins[original] = copy
+        elif a.shape == b.shape and torch.equal(a, b):
+            continue
+        elif not checkpoint.config.tie_word_embeddings:
+            idle.append(copy)
+        else:
             raise ModelError(
                 f"tensor {copy} differs from {original}, although the two are one in BERT",
                 file=checkpoint.file,
                 mend="if the model was trained with a decoder of its own, say so in config.json: "
                 '"tie_word_embeddings": false',
             )
-    return tensors
+    return tensors, stand_ins, tuple(idle)
 
 
 def _copies(table: Table) -> dict[str, str]:
@@ -127,6 +170,16 @@ def _copies(table: Table) -> dict[str, str]:
     if "cls.predictions.transform.dense.weight" not in names:
         return {}
     return UNTIED_COPIES if DECODER in names else TIED_COPIES
+
+
+def _check_types(checkpoint: Checkpoint, names: set[str]) -> None:
+    for name, tensor in checkpoint.tensors.items():
+        if name in names and tensor.dtype not in WEIGHT_TYPES:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise ModelError(
+                f"tensor {name} holds numbers of type {kind}, not weights", file=checkpoint.file,
+                mend=QUANTISED,
+            )  # fmt: skip
 
 
 def _check_shapes(tensors: dict[str, Tensor], expected: dict[str, Tensor], file: Path) -> None:
@@ -145,12 +198,6 @@ def _check_shapes(tensors: dict[str, Tensor], expected: dict[str, Tensor], file:
             raise ModelError(
                 f"tensor {name} is of float64 and has numbers that float32 does not", file=file,
                 mend="round the weights to float32 yourself, if that is what you want",
-            )  # fmt: skip
-        if not tensors[name].is_floating_point():
-            kind = str(tensors[name].dtype).removeprefix("torch.")
-            raise ModelError(
-                f"tensor {name} holds numbers of type {kind}, not weights", file=file,
-                mend="quantised weights are not read: take the model's float32 weights",
             )  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 SOURCE is a model in any layout: a folder with model.safetensors or pytorch_model.bin, whole or in
 shards; Google's bert_model.ckpt or a fine-tuned model.ckpt-NNN; or a name of the Hugging Face hub.
-No weight changes by a bit. The result opens with transformers, or with --to tensorflow in the code
-of 2018.
+No weight changes by a bit; half precision is widened to float32. The result opens with
+transformers, or with --to tensorflow in the code of 2018. What of SOURCE has no place in it is
+named. DEST is made, or replaced as a whole; of a user's own files in it all stay.
 
   bertsmith convert uncased_L-4_H-256_A-4 my_bert
   bertsmith convert run/model google --to tensorflow
@@ -71,7 +72,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.add_tokens and not words:
         raise SettingsError("the file has no word", value=str(arguments.add_tokens))
     text = _lines(arguments.text) if arguments.text else []
-    done = convert(arguments.source, arguments.out, arguments.to, words, _tokenizer(arguments))
+    vocab = arguments.vocab
+    done = convert(
+        arguments.source,
+        arguments.out,
+        arguments.to,
+        words,
+        _tokenizer(arguments),
+        vocab if vocab is None or vocab.is_dir() else vocab.parent,
+    )
     result = _result(arguments, done, text)
     _show(result)
     if arguments.json:
@@ -155,7 +164,7 @@ def _show(result: dict[str, Any]) -> None:
         ("case", "kept" if result["cased"] else "lower-cased"),
         ("written", f"{result['out']} ({result['layout']})"),
     ]
-    table("model", ("", ""), rows)
+    table("model", ("fact", "value"), rows)
     added = result.get("added")
     if added:
         new = len(added["tokens"])

@@ -31,11 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Evaluate and show the scores."""
     from bertsmith.common.console import emit
     from bertsmith.predict.evaluate import evaluate, show
+    from bertsmith.tasks.parts import figures_of
 
     judged = evaluate(
         arguments.model, arguments.data, vars(arguments), arguments.task, arguments.out
     )
     show(judged, arguments.out)
     if arguments.json:
-        emit({one.part.name: one.figures for one in judged})
+        emit(figures_of(judged))
     return 0

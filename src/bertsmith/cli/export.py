@@ -6,7 +6,8 @@ length are free. Any model will do: an encoder, a pre-trained model, a fine-tune
   bertsmith export run/model --out onnx
   bertsmith export cola/model --out onnx --int8 --data glue/CoLA
 
-Needs the packages onnx and onnxruntime: pip install 'bertsmith[export]'.
+DIR is made, or replaced as a whole, only when the graph says what the model says; of a user's own
+files in it all stay. Needs the packages onnx and onnxruntime: pip install onnx onnxruntime.
 """
 
 from __future__ import annotations
@@ -66,19 +67,24 @@ def _as_dict(done: Exported, out: Path) -> dict[str, Any]:
 
 def _show(done: Exported, out: Path) -> None:
     from bertsmith.common.console import note, table
+    from bertsmith.doctor.chart import counted, megabytes
 
     rows = [
         ("class", done.architecture),
         ("outputs", ", ".join(done.outputs)),
-        ("size", f"{done.bytes / 1e6:,.1f} MB"),
+        ("size", megabytes(done.bytes)),
         ("largest difference from the model", f"{done.difference:.1e}"),
     ]
-    table("graph", ("", ""), rows)
+    table("graph", ("fact", "value"), rows)
     if done.int8 is not None:
         small, speed = done.int8, done.int8.speed
         pairs = [
-            ("size", f"{done.bytes / 1e6:,.1f} MB", f"{small.bytes / 1e6:,.1f} MB"),
-            ("8 texts of 64 tokens", f"{speed.float_ms:.1f} ms", f"{speed.int8_ms:.1f} ms"),
+            ("size", megabytes(done.bytes), megabytes(small.bytes)),
+            (
+                f"8 texts of {counted(speed.length, 'token')}",
+                f"{speed.float_ms:.1f} ms",
+                f"{speed.int8_ms:.1f} ms",
+            ),
         ]
         if small.float_score is not None and small.int8_score is not None:
             pairs.append((small.metric, f"{small.float_score:.4f}", f"{small.int8_score:.4f}"))
@@ -86,7 +92,7 @@ def _show(done: Exported, out: Path) -> None:
         note(
             f"outputs change by {small.largest_change:.2g} at most, {small.mean_change:.2g} on "
             f"average; int8 is {speed.median:.2f} times as fast ({speed.low:.2f}-{speed.high:.2f}, "
-            f"quartiles of 15 pairs, {speed.threads} threads)"
+            f"quartiles of 15 pairs, {counted(speed.threads, 'thread')})"
         )
         note(small.verdict)
     note(f"written: {out}")

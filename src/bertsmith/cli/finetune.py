@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.cli import common
+from bertsmith.common.errors import SettingsError
 from bertsmith.common.settings import add_flags
 from bertsmith.finetune.settings import FinetuneSettings
 
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="latest",
         metavar="CHECKPOINT",
-        help="go on with the run in RUN, from its latest whole checkpoint or from the one named",
+        help="go on with the run in RUN, from its latest whole checkpoint or from the one named; "
+        "settings come from RUN/config.toml",
     )
     common.add_recipe(parser, FinetuneSettings)
     common.add_json(parser)
@@ -48,11 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Fine-tune and show the result."""
     from bertsmith.common.console import emit
 
+    if arguments.resume and arguments.recipe is None:
+        arguments.recipe = str(_settings_of_run(arguments.out))
     settings = common.settings(arguments, FinetuneSettings)
     summary = (_glue if settings.task == "glue" else _single)(arguments, settings)
     if arguments.json:
         emit(summary)
     return 0
+
+
+def _settings_of_run(out: Path) -> Path:
+    if not (out / "config.toml").is_file():
+        raise SettingsError("there is no run to resume", file=out, mend="check --out")
+    return out / "config.toml"
 
 
 def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
@@ -75,6 +85,8 @@ def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[s
 def _glue(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
     from bertsmith.finetune.glue import finetune_glue, show
 
-    summary = finetune_glue(arguments.model, arguments.data, arguments.out, settings)
+    summary = finetune_glue(
+        arguments.model, arguments.data, arguments.out, settings, arguments.resume
+    )
     show(summary, arguments.out)
     return summary

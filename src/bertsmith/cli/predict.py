@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from bertsmith.common.errors import InputError
 
@@ -37,10 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     batches: Iterator[list[str]]
     if arguments.input != "-":
         path = Path(arguments.input)
-        lines = lines_of(path.read_bytes() if path.is_file() else None, path)
+        lines = lines_of(path.read_bytes() if path.is_file() else None, path, flag="")
         batches = (lines[start : start + _LINES] for start in range(0, len(lines), _LINES))
     else:
-        batches = _batches(sys.stdin)
+        batches = _batches(sys.stdin.buffer)
     first = 1
     for some in batches:
         for answer in predictor.predict(some, arguments.input, first):
@@ -49,11 +49,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _batches(stream: TextIO) -> Iterator[list[str]]:
-    """Single lines from a terminal, so that each is answered at once; else many at a time."""
-    many = 1 if stream.isatty() else _LINES
+def _batches(stream: BinaryIO) -> Iterator[list[str]]:
+    """Single lines from a terminal, so that each is answered at once; else many at a time.
+
+    Bytes are read, so that lines end, and a byte order mark goes, as they do in a file.
+    """
+    many, first = 1 if stream.isatty() else _LINES, 1
+    while some := list(islice(stream, many)):
+        yield [_line(one, number) for number, one in enumerate(some, first)]
+        first += len(some)
+
+
+def _line(raw: bytes, number: int) -> str:
     try:
-        while some := [line.rstrip("\r\n") for line in islice(stream, many)]:
-            yield some
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start} is not UTF-8", file="standard input") from None
+        raise InputError(
+            f"byte {error.start} of the line is not UTF-8", file="standard input", line=number,
+            value=raw[error.start : error.start + 4], mend="write it as UTF-8",
+        ) from None  # fmt: skip

@@ -35,6 +35,9 @@ def heads(checkpoint: Checkpoint) -> Observations:
     there = [name for prefix, name in HEADS.items() if checkpoint.has(prefix)]
     yield Fact("heads", there, ", ".join(there) or "none: an encoder alone")
     names, where = checkpoint.config.extra.get("architectures"), checkpoint.location.config.name
+    if checkpoint.assumed:
+        one = checkpoint.assumed
+        yield Finding(Grade.WARNING if one.others else Grade.NOTE, one.text, where, one.mend)
     if not isinstance(names, list | tuple) or not names:
         if checkpoint.layout != TENSORFLOW:  # none of these configurations names one
             yield Finding(Grade.NOTE, "no class is named under architectures", where)
@@ -42,7 +45,9 @@ def heads(checkpoint: Checkpoint) -> Observations:
     name = str(names[0])
     if name not in _CLASSES:
         yield Finding(
-            Grade.WARNING, f"bertsmith does not know the class {name}: it reads the encoder alone",
+            Grade.WARNING,
+            f"bertsmith does not know the class {name}: it reads the model as a "
+            f"{_read_as(checkpoint)}",
             where, f"known: {', '.join(_CLASSES)}",
         )  # fmt: skip
         return
@@ -68,6 +73,16 @@ def pooler(checkpoint: Checkpoint) -> Observations:
             checkpoint.file.name,
             "embed with --pooling mean",
         )
+
+
+def _read_as(checkpoint: Checkpoint) -> str:
+    """The class of a model whose own is not known: the heads of pre-training are read by name."""
+    names = (checkpoint.has(MASKED_LM), checkpoint.has(NEXT_SENTENCE))
+    return {
+        (True, True): "BertForPreTraining",
+        (True, False): "BertForMaskedLM",
+        (False, True): "BertForNextSentencePrediction",
+    }.get(names, "BertModel")
 
 
 def _class_of(checkpoint: Checkpoint) -> str | None:

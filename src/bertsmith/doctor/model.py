@@ -64,8 +64,12 @@ def examine_model(path: Path) -> Chart:
     """Examine the model at ``path``: a folder, a weight file, or what else ``locate`` finds."""
     chart = Chart(path, "model")
     parts = _read(chart, path)
-    sound = parts.tensors is not None and chart.add(numbers(parts.tensors, parts.weights_name))
     model = _structure(chart, parts.checkpoint) if parts.checkpoint else None
+    read = parts.tensors
+    if read is not None and model is not None:  # what nothing reads does no harm
+        unread = structure.unread(read, model)
+        read = {name: one for name, one in read.items() if name not in unread}
+    sound = read is not None and chart.add(numbers(read, parts.weights_name))
     files = read_files(parts.folder, chart)
     tokenizer = vocabulary.load_tokenizer(parts.folder, files, chart)
     fits = _tokenizer(chart, parts, files, tokenizer)
@@ -78,7 +82,8 @@ def examine_model(path: Path) -> Chart:
 def _read(chart: Chart, path: Path) -> _Parts:
     location = chart.attempt(locate, path)
     if location is None:
-        config = chart.attempt(BertConfig.from_json, path / CONFIG)
+        there = (path / CONFIG).exists()
+        config = chart.attempt(BertConfig.from_json, path / CONFIG) if there else None
         if config is not None:
             chart.add(shape(config, CONFIG))
         return _Parts(path, None, config, None, None)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from bertsmith.checkpoints.names import TIED_COPIES
+from bertsmith.checkpoints.weights import QUANTISED, WEIGHT_TYPES
 from bertsmith.doctor.chart import Fact, Finding, Grade, Observations, counted, some
 
 # A model without segments has a table of zeros here, which does no harm.
@@ -51,7 +52,7 @@ def numbers(tensors: Mapping[str, Tensor], where: str) -> Observations:
     ranges = {
         name: _Range.of(one)
         for name, one in tensors.items()
-        if one.is_floating_point() and one.numel()
+        if one.dtype in WEIGHT_TYPES and one.numel()
     }
     bad = [name for name, one in ranges.items() if not one.finite]
     if bad:
@@ -66,7 +67,7 @@ def numbers(tensors: Mapping[str, Tensor], where: str) -> Observations:
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same in shape, type and numbers."""
-    return a.dtype == b.dtype and torch.equal(a, b)
+    return a.dtype == b.dtype and a.dtype in WEIGHT_TYPES and torch.equal(a, b)
 
 
 def _is_copy(name: str, tensors: Mapping[str, Tensor]) -> bool:
@@ -84,14 +85,14 @@ def _types(tensors: Mapping[str, Tensor], where: str) -> Observations:
         for kind, names in kinds.items()
     )
     yield Fact("stored as", {kind: len(names) for kind, names in kinds.items()}, text)
-    whole = [name for name, one in tensors.items() if not one.is_floating_point()]
-    if whole:
+    others = [name for name, one in tensors.items() if one.dtype not in WEIGHT_TYPES]
+    if others:
         yield Finding(
             Grade.BROKEN,
-            f"{counted(len(whole), 'tensor does', 'tensors do')} not hold floating point numbers: "
-            f"{some(whole)}",
+            f"{counted(len(others), 'tensor does', 'tensors do')} not hold plain floating point "
+            f"numbers: {some(others)}",
             where,
-            "quantised weights are not read: take the model's float32 weights",
+            QUANTISED,
         )
     elif len(kinds) > 1:
         yield Finding(Grade.NOTE, f"the weights are of several types: {text}", where)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from torch import Tensor
 
-from bertsmith.checkpoints.architectures import Model, has_task_head, table_of
+from bertsmith.checkpoints.architectures import Model, describe, has_task_head, table_of
 from bertsmith.checkpoints.checkpoint import Checkpoint
-from bertsmith.checkpoints.names import DECODER, TIED_COPIES, UNTIED_COPIES, to_hugging_face
+from bertsmith.checkpoints.names import (
+    DECODER,
+    TIED_COPIES,
+    UNTIED_COPIES,
+    to_hugging_face,
+)
+from bertsmith.checkpoints.weights import left_over
 from bertsmith.doctor.chart import Fact, Finding, Grade, Observations, counted, some
-from bertsmith.doctor.heads import HEADS, MASKED_LM, POOLER
+from bertsmith.doctor.heads import HEADS, MASKED_LM
 from bertsmith.doctor.numbers import same_numbers
 from bertsmith.model.bare import BareBert
 from bertsmith.model.pretraining import BertForPreTraining
@@ -58,10 +64,11 @@ def tensors(checkpoint: Checkpoint, model: Model) -> Observations:
         )  # fmt: skip
     yield from _shapes(stored, expected, where)
     left = [name for name in stored if name not in expected and name not in copies]
+    inner, others = left_over(left, model)
     if isinstance(model, BareBert) and has_task_head(checkpoint.config.extra):
         # A head that is not understood is a finding of its own.
-        left = [name for name in left if not name.startswith(tuple(HEADS))]
-    yield from _left_over(left, model, where)
+        others = [name for name in others if not name.startswith(tuple(HEADS))]
+    yield from _left_over(inner, others, model, where)
     if checkpoint.renamed:
         old, new = next(iter(checkpoint.renamed.items()))
         yield Fact("renamed tensors", len(checkpoint.renamed),
@@ -69,6 +76,13 @@ def tensors(checkpoint: Checkpoint, model: Model) -> Observations:
     if checkpoint.skipped:
         why = ", ".join(dict.fromkeys(checkpoint.skipped.values()))
         yield Fact("skipped tensors", checkpoint.skipped, f"{len(checkpoint.skipped)} ({why})")
+
+
+def unread(stored: Mapping[str, Tensor], model: Model) -> set[str]:
+    """The tensors beside the encoder that ``model`` has no place for."""
+    expected = to_hugging_face(model.state_dict(), table_of(model))
+    left = [name for name in stored if name not in expected and name not in _copies(model)]
+    return set(left_over(left, model)[1])
 
 
 def decoder(checkpoint: Checkpoint) -> Observations:
@@ -80,6 +94,7 @@ def decoder(checkpoint: Checkpoint) -> Observations:
     yield Fact("decoder", "tied" if tied else "untied",
                "the word embedding" if tied else "a matrix of its own")  # fmt: skip
     if not tied:
+        yield from _own_bias(checkpoint)
         return
     for copy, original in TIED_COPIES.items():
         a, b = stored.get(copy), stored.get(original)
@@ -100,6 +115,17 @@ def decoder(checkpoint: Checkpoint) -> Observations:
                 where,
                 "bertsmith convert writes it once",
             )
+
+
+def _own_bias(checkpoint: Checkpoint) -> Observations:
+    """The bias of an own decoder, which programs store under one name, the other, or both."""
+    (copy, original), stored = next(iter(UNTIED_COPIES.items())), checkpoint.tensors
+    if original not in stored and copy in stored:
+        yield Finding(Grade.NOTE, f"there is no {original}: {copy} stands in",
+                      checkpoint.file.name)  # fmt: skip
+    elif copy in stored and not same_numbers(stored[copy], stored[original]):
+        yield Finding(Grade.NOTE, f"{copy} is idle beside {original}: bertsmith does not keep it",
+                      checkpoint.file.name)  # fmt: skip
 
 
 def _copies(model: Model) -> dict[str, str]:
@@ -125,10 +151,8 @@ def _shapes(stored: dict[str, Tensor], expected: dict[str, Tensor], where: str) 
                       f"{some(wrong)}", where, _TOGETHER)  # fmt: skip
 
 
-def _left_over(names: Iterable[str], model: Model, where: str) -> Observations:
-    """Of the encoder: another model's. Of a head: of no use to this class."""
-    names = [name for name in names if not name.startswith(POOLER)]
-    inner = [name for name in names if name.startswith("bert.")]
+def _left_over(inner: list[str], others: list[str], model: Model, where: str) -> Observations:
+    """Of the encoder: another model's. Beside it: of no use to this class."""
     if inner:
         yield Finding(
             Grade.BROKEN,
@@ -136,13 +160,12 @@ def _left_over(names: Iterable[str], model: Model, where: str) -> Observations:
             f"{some(inner)}",
             where, _TOGETHER,
         )  # fmt: skip
-    others = [name for name in names if not name.startswith("bert.")]
     if others:
-        kind = "an encoder" if isinstance(model, BareBert) else "this class"
+        name = describe(model)["architectures"][0]
         yield Finding(
             Grade.WARNING,
-            f"{counted(len(others), 'tensor')} that {kind} has no place for: {some(others)}",
+            f"{counted(len(others), 'tensor')} that a {name} has no place for: {some(others)}",
             where,
-            "bertsmith reads the encoder alone (embed, finetune); for the head, name its class "
-            "under architectures in config.json",
+            "every command leaves them out; if they are the head of another class, name it under "
+            "architectures in the configuration",
         )

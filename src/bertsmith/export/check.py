@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from bertsmith.checkpoints.architectures import Model
+from bertsmith.checkpoints.architectures import Model, table_of
+from bertsmith.checkpoints.names import to_hugging_face
+from bertsmith.common.errors import ModelError
 from bertsmith.export.session import OnnxSession, Pair, padded
+from bertsmith.model.next_sentence import NextSentenceBert
 from bertsmith.model.packed import PackedBatch
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.task import BertForTask
@@ -38,8 +43,35 @@ def probes(model: Model) -> list[list[Pair]]:
     return found
 
 
-def differences(model: Model, session: OnnxSession) -> list[float]:
-    """The largest difference in any output of a real token, for each probe."""
+def check_finite(model: Model, file: Path) -> None:
+    """Raise ModelError, with the tensor's name, where a weight is NaN or infinite.
+
+    Args:
+        model: the model.
+        file: where it is from, for the message.
+    """
+    named = to_hugging_face(model.state_dict(), table_of(model))
+    bad = [name for name, one in named.items() if not torch.isfinite(one).all()]
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise ModelError(
+            f"tensor {bad[0]}{more} has NaN or infinity: the model gives no numbers", file=file,
+            mend="take an earlier checkpoint, or the file from its source again; bertsmith doctor "
+            "names such tensors",
+        )  # fmt: skip
+
+
+def differences(model: Model, session: OnnxSession, file: Path) -> list[float]:
+    """The largest difference in any output of a real token, for each probe.
+
+    Args:
+        model: the model.
+        session: its graph.
+        file: where the model is from, for messages.
+
+    Raises:
+        ModelError: the model itself gives NaN or infinity, although its weights are finite.
+    """
     choices = _CHOICES if isinstance(model, BertForTask) and model.spec.kind == "choice" else 0
     result = []
     for batch in probes(model):
@@ -51,6 +83,12 @@ def differences(model: Model, session: OnnxSession) -> list[float]:
             got = theirs[name]
             if name in every_token:
                 got = np.concatenate([row[:n] for row, n in zip(got, lengths, strict=True)])
+            if not torch.isfinite(expected).all():
+                raise ModelError(
+                    f"the model's own {name} has NaN or infinity: its weights are finite, but too "
+                    "large to be computed with in float32", file=file,
+                    mend="take an earlier checkpoint, before its training went astray",
+                )  # fmt: skip
             distance = np.abs(got - expected.numpy()).max()
             most = max(most, float(distance) if np.isfinite(distance) else np.inf)
         result.append(most)
@@ -71,6 +109,8 @@ def expected_outputs(
     if isinstance(model, BertForTask):
         return _task_outputs(model, packed, choices)
     hidden = model.encoder(packed)
+    if isinstance(model, NextSentenceBert):
+        return {}, {"logits": model.next_sentence(model.encoder.pool(hidden, packed))}
     if model.encoder.pooler is None:
         return {"last_hidden_state": hidden}, {}
     pooled = model.encoder.pool(hidden, packed)

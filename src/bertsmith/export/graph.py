@@ -18,6 +18,7 @@ from bertsmith.checkpoints.architectures import Model
 from bertsmith.common.errors import ModelError
 from bertsmith.export.builder import GraphBuilder, Name
 from bertsmith.model.encoder import Encoder, Layer
+from bertsmith.model.next_sentence import NextSentenceBert
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.tagger import FeatureTagger
 from bertsmith.model.task import POOLED, BertForTask
@@ -112,6 +113,11 @@ def _heads(graph: GraphBuilder, model: Model, x: Name) -> dict[Name, list[str | 
         return _pretraining(graph, model, x)
     if isinstance(model, BertForTask):
         return _task(graph, model, x)
+    if isinstance(model, NextSentenceBert):
+        pairs = _linear(graph, _pooled(graph, model.encoder, x), model.next_sentence.dense,
+                        "next_sentence.dense")  # fmt: skip
+        graph.called("logits", pairs)
+        return {"logits": ["batch", 2]}
     width = model.config.hidden_size
     outputs: dict[Name, list[str | int]] = {"last_hidden_state": ["batch", "sequence", width]}
     graph.called("last_hidden_state", x)

@@ -31,6 +31,7 @@ class Speed:
     float_ms: float
     int8_ms: float
     threads: int
+    length: int = _LENGTH  # tokens of each of the timed texts
 
 
 def quantise(source: Path, out: Path) -> None:
@@ -61,7 +62,7 @@ def changes(model: Model, float32: OnnxSession, int8: OnnxSession) -> tuple[floa
 
 
 def speed(model: Model, float32: OnnxSession, int8: OnnxSession, threads: int) -> Speed:
-    """Time both on one batch of 8 texts of 64 tokens."""
+    """Time both on one batch of 8 texts of 64 tokens, or as many as the model has positions."""
     feed = _batch(model)
     pairs = []
     for number in range(_ROUNDS + 2):
@@ -71,7 +72,11 @@ def speed(model: Model, float32: OnnxSession, int8: OnnxSession, threads: int) -
     ratios = [one / two for one, two in pairs]
     low, median, high = statistics.quantiles(ratios, n=4)
     ms = [1000 * statistics.median(times) for times in zip(*pairs, strict=True)]
-    return Speed(median, low, high, ms[0], ms[1], threads)
+    return Speed(median, low, high, ms[0], ms[1], threads, _length(model))
+
+
+def _length(model: Model) -> int:
+    return min(_LENGTH, model.config.max_position_embeddings)
 
 
 def _time(session: OnnxSession, feed: Feed) -> float:
@@ -83,7 +88,7 @@ def _time(session: OnnxSession, feed: Feed) -> float:
 def _batch(model: Model) -> Feed:
     config = model.config
     rng = np.random.default_rng(1)
-    length = min(_LENGTH, config.max_position_embeddings)
+    length = _length(model)
     ids = rng.integers(0, config.vocab_size, (_TEXTS, length)).tolist()
     choices = 2 if isinstance(model, BertForTask) and model.spec.kind == "choice" else 0
     return padded([(one, [0] * length) for one in ids], choices)

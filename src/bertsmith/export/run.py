@@ -10,15 +10,17 @@ from pathlib import Path
 import onnx
 
 from bertsmith.checkpoints.architectures import Model, describe
+from bertsmith.checkpoints.beside import Beside, read_beside, save_tokenizer
 from bertsmith.checkpoints.card import compose_card
-from bertsmith.checkpoints.directory import Loaded, load_any
-from bertsmith.checkpoints.locate import CONFIG, locate
+from bertsmith.checkpoints.checkpoint import open_checkpoint
+from bertsmith.checkpoints.directory import Loaded, load_checkpoint
+from bertsmith.checkpoints.locate import CONFIG
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.checkpoints.save import CARD, described_config
 from bertsmith.common.console import Bar, note
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.common.files import write_text
-from bertsmith.export.check import TOLERANCE, differences
+from bertsmith.export.check import TOLERANCE, check_finite, differences
 from bertsmith.export.graph import build_graph
 from bertsmith.export.int8 import Speed, changes, quantise, speed
 from bertsmith.export.score import scores
@@ -82,35 +84,43 @@ def export(source: Path, out: Path, int8: bool = False, data: Path | None = None
     """
     if data is not None and not int8:
         raise SettingsError("--data is to score int8 against float32", mend="give --int8, too")
-    if out.exists() and out.resolve() == locate(source).folder.resolve():
-        raise SettingsError("the graph would replace the model", value=str(out))
-    loaded = load_any(source)
+    checkpoint = open_checkpoint(source)
+    if out.exists() and out.resolve() == checkpoint.folder.resolve():
+        raise SettingsError("the graph would replace the model", value=str(out),
+                            mend="give --out another folder")  # fmt: skip
+    loaded = load_checkpoint(checkpoint)
     model = loaded.model
     note(loaded.report.as_text())
     if data is not None and not isinstance(model, BertForTask):
         raise SettingsError("the model has no task to score", value=str(source))
+    check_finite(model, source)
     size = sum(4 * one.numel() for one in model.parameters())
     if size > _MOST_BYTES:
         raise ModelError("the graph would be above the 2 GiB of one ONNX file", file=source)
     try:
         with atomic_folder(out) as part:
-            return _write(part, source, loaded, int8, data)
+            return _write(part, source, loaded, read_beside(checkpoint.folder), int8, data)
     except OSError as error:
         raise ModelError(f"the graph can not be written: {error}", file=out) from error
 
 
 def _write(
-    part: Path, source: Path, loaded: Loaded[Model], int8: bool, data: Path | None
+    part: Path,
+    source: Path,
+    loaded: Loaded[Model],
+    beside: Beside,
+    int8: bool,
+    data: Path | None,
 ) -> Exported:
     model, tokenizer = loaded.model, loaded.tokenizer
     described_config(model, tokenizer).to_json(part / CONFIG)
-    tokenizer.save(part, model.config.max_position_embeddings)
+    save_tokenizer(part, tokenizer, model.config.max_position_embeddings, beside)
     graph = build_graph(model)
     onnx.checker.check_model(graph)
     (part / GRAPH).write_bytes(graph.SerializeToString())
     threads = len(os.sched_getaffinity(0))
     session = OnnxSession(part / GRAPH, threads)
-    difference = max(differences(model, session))
+    difference = max(differences(model, session, source))
     if not difference <= TOLERANCE:
         raise ModelError(
             f"the graph differs from the model by {difference:.2g}, more than {TOLERANCE:g}: "

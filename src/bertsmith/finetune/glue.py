@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bertsmith.common.console import note, table
-from bertsmith.common.files import write_json, write_text
-from bertsmith.common.settings import to_toml
+from bertsmith.common.files import write_json
+from bertsmith.finetune.group import open_group
 from bertsmith.finetune.model import check_layers
 from bertsmith.finetune.prepare import prepare, show_data
 from bertsmith.finetune.repeats import finetune, show_runs
@@ -24,13 +24,17 @@ from bertsmith.tasks.glue.tasks import glue_task
 from bertsmith.tasks.glue.write import zip_submission
 
 
-def finetune_glue(model: Path, data: Path, out: Path, settings: FinetuneSettings) -> dict[str, Any]:
+def finetune_glue(
+    model: Path, data: Path, out: Path, settings: FinetuneSettings, resume: str | None = None
+) -> dict[str, Any]:
     """Fine-tune on every task found in ``data``; returns all summaries by task.
 
     Finished tasks are not made again; the leaderboard's files of all of them are zipped together.
 
     Raises:
         InputError: the folder has no GLUE task; or see :func:`~bertsmith.finetune.prepare.prepare`.
+        SettingsError: ``out`` holds something else; see
+            :func:`~bertsmith.finetune.group.open_group`.
     """
     summaries: dict[str, dict[str, Any]] = {}
     check_layers(model, settings)
@@ -38,7 +42,7 @@ def finetune_glue(model: Path, data: Path, out: Path, settings: FinetuneSettings
              find_glue(data)]  # fmt: skip
     for name, _, its_settings in tasks:
         check_applies(name, its_settings)
-    write_text(out / "config.toml", to_toml(settings, "Settings of these runs; itself a recipe."))
+    open_group(out, settings, resume)
     for name, folder, its_settings in tasks:
         note(f"{layout_of(name).title}:")
         task = glue_task(name, its_settings)

@@ -10,8 +10,8 @@ from typing import Any
 
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.common.console import note, table
-from bertsmith.common.files import write_json, write_text
-from bertsmith.common.settings import to_toml
+from bertsmith.common.files import write_json
+from bertsmith.finetune.group import open_group
 from bertsmith.finetune.prepare import Prepared
 from bertsmith.finetune.run import finetune_once
 from bertsmith.finetune.settings import FinetuneSettings
@@ -31,11 +31,14 @@ def finetune(
     A run of its own in ``out``, several under ``out/runs``; finished ones are not made again.
 
     Raises:
+        SettingsError: several runs are asked for, and ``out`` holds something else; see
+            :func:`~bertsmith.finetune.group.open_group`.
         BertsmithError: see :func:`~bertsmith.finetune.run.finetune_once`.
     """
     plan = plan_runs(settings)
     if len(plan) == 1:
         return finetune_once(prepared, out, settings, resume)
+    open_group(out, settings, resume)
     summaries = {}
     for number, (name, its_settings) in enumerate(plan, start=1):
         note(f"run {number} of {len(plan)}: {name}")
@@ -43,7 +46,6 @@ def finetune(
     best = max(summaries, key=lambda name: _rank(summaries[name]))
     result = {**summaries[best], "best_run": best, **_compare(summaries)}
     _copy(out / "runs" / best, out)
-    write_text(out / "config.toml", to_toml(settings, "Settings of these runs; itself a recipe."))
     write_json(out / "summary.json", result)
     write_report(out)
     return result

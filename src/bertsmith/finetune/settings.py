@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from bertsmith.common.settings import require, setting
 from bertsmith.tasks.settings import TaskSettings
 
+SEARCHED = ("batch_size", "learning_rate", "epochs")  # what --search tries values of
 _TRAINING, _MODEL, _REPEATS, _RUN = "training", "the model", "repeats", "the run"
 
 
@@ -105,3 +107,10 @@ class FinetuneSettings(TaskSettings):
             self.search == "none" or self.restarts == 1,
             "a search has one run a setting: --search and --restarts do not go together",
         )
+        for field in dataclasses.fields(self):
+            require(
+                self.search == "none" or field.name not in SEARCHED
+                or getattr(self, field.name) == field.default,
+                f"--search decides {field.name} itself", value=getattr(self, field.name),
+                mend=f"leave out {', '.join(SEARCHED)}, also in a recipe; or leave out --search",
+            )  # fmt: skip

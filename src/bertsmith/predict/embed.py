@@ -139,7 +139,7 @@ class Embedder:
         if pooling == "pooler" and layers != "last":
             raise SettingsError("the pooler reads the last layer", value=layers)
         count = self.encoder.config.num_hidden_layers
-        if layers.isdigit() and int(layers) <= count:
+        if layers.isascii() and layers.isdecimal() and int(layers) <= count:
             return lambda states: states[int(layers)]
         if not has_layers(layers, count):
             raise SettingsError(

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bertsmith.common.console import Bar
-from bertsmith.common.errors import InputError
+from bertsmith.common.errors import InputError, SettingsError
 from bertsmith.common.files import atomic_path
 from bertsmith.predict.embed import Embedded, Embedder
 from bertsmith.tasks.settings import TaskSettings
+from bertsmith.tasks.tables.decode import decode
 from bertsmith.tasks.tables.read import read_table
-from bertsmith.tasks.tables.rows import BadRow
+from bertsmith.tasks.tables.rows import BadRow, Row
 
 _BLOCK = 1024  # texts between two writes
 
@@ -35,23 +36,30 @@ def read_texts(path: Path, settings: TaskSettings) -> list[str]:
         return lines_of(path.read_bytes() if path.is_file() else None, path, settings.encoding)
     table = read_table(path, settings)
     column = table.need(settings.text_column, "--text-column")
+    return [_text(row, column, path) for row in table.rows]
+
+
+def _text(row: Row, column: str, path: Path) -> str:
     try:
-        return [row.need(column) for row in table.rows]
+        if row.problem:
+            raise BadRow(row.problem)
+        return row.need(column)
     except BadRow as error:
-        raise InputError(str(error), file=path) from None
+        raise InputError(str(error), file=path, line=row.line, mend="mend the row") from None
 
 
-def lines_of(data: bytes | None, name: Path | str, encoding: str = "utf-8") -> list[str]:
-    r"""The lines of a text, without their ends; only ``\n`` and ``\r\n`` end a line."""
+def lines_of(
+    data: bytes | None, name: Path | str, encoding: str = "utf-8", flag: str = "--encoding"
+) -> list[str]:
+    r"""The lines of a text, without their ends; only ``\n`` and ``\r\n`` end a line.
+
+    Raises:
+        InputError, SettingsError: there is no file; or see
+            :func:`~bertsmith.tasks.tables.decode.decode`.
+    """
     if data is None:
         raise InputError("there is no such file", file=name)
-    try:
-        text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start} is not {encoding}", file=name, mend="give the right --encoding"
-        ) from None
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = decode(data, encoding, name, flag).replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
@@ -73,6 +81,8 @@ def embed_to_parquet(
     """
     if not texts:
         raise InputError("there is no text to embed")
+    if target.is_dir():
+        raise SettingsError("this is a folder", file=target, mend="give --out FILE")
     rows = written = width = 0
     found = embedder.embed(texts, pooling, **options)
     with atomic_path(target) as part, Bar("embedding", len(texts)) as bar:

@@ -11,7 +11,7 @@ from typing import Any
 from bertsmith.checkpoints.directory import load_task_model
 from bertsmith.checkpoints.locate import locate
 from bertsmith.common.console import note, table, warn
-from bertsmith.common.errors import InputError, ModelError
+from bertsmith.common.errors import InputError, ModelError, SettingsError
 from bertsmith.common.settings import from_flags, to_mapping
 from bertsmith.model.task import BertForTask
 from bertsmith.tasks.interval import baseline, bootstrap
@@ -24,7 +24,7 @@ from bertsmith.tasks.parts import (
     write_predictions,
 )
 from bertsmith.tasks.record import TaskRecord, read_record
-from bertsmith.tasks.registry import GLUE, make_task
+from bertsmith.tasks.registry import GLUE, known_name, make_task
 from bertsmith.tasks.settings import TaskSettings
 from bertsmith.tasks.task import Task
 from bertsmith.text.tokenizer import Tokenizer
@@ -55,7 +55,10 @@ def evaluate(
         ModelError: the model is not whole, or its task is not known, or its head does not fit.
         InputError: the data are malformed, or hold nothing to predict on; or have no labels and
             there is no ``out``.
+        SettingsError: ``out`` is a file.
     """
+    if out is not None and out.exists() and not out.is_dir():
+        raise SettingsError("this is a file", file=out, mend="give a folder with --out")
     model, tokenizer, report = load_task_model(folder)
     note(report.as_text())
     ready = read_labelled(folder, model, tokenizer, data, flags, task_name)
@@ -113,6 +116,7 @@ def read_labelled(
     kept = to_mapping(record.settings)
     settings = from_flags(TaskSettings, {**kept, **{k: v for k, v in flags.items() if k in kept}})
     task = make_task(record.task, settings)
+    task.check(model.spec)
     length = sequence_length(task, model.config, settings.max_length)
     found = task.read(data, training=False)
     parts = [*found.dev, *found.test]
@@ -171,6 +175,8 @@ def _record(folder: Path, name: str | None) -> TaskRecord:
         )
     if record is None:
         return TaskRecord(str(name), TaskSettings(), {})
-    if name is not None and name != record.task:
-        raise ModelError(f"the model is one for {record.task}", file=folder, value=name)
+    if name is not None and known_name(name) != record.task:
+        raise ModelError(
+            f"the model is one for {record.task}", file=folder, value=name, mend="leave out --task"
+        )
     return record

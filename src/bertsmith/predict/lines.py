@@ -74,11 +74,16 @@ class Predictor:
 
     @classmethod
     def of(cls, folder: Path, model: BertForTask, tokenizer: Tokenizer) -> Predictor:
-        """The predictor of a model that is loaded already, from ``folder``."""
+        """The predictor of a model that is loaded already, from ``folder``.
+
+        Raises:
+            ModelError: its record is damaged, or of a task that its head is not for.
+        """
         record = read_record(folder)
         settings = record.settings if record else TaskSettings()
         name = record.task if record else _DEFAULT_TASKS[model.spec.kind]
         task = make_task(name, settings)
+        task.check(model.spec)
         length = sequence_length(task, model.config, settings.max_length)
         return cls(model, tokenizer, task, record.tuned if record else {}, length)
 
@@ -121,7 +126,7 @@ class Predictor:
         try:
             fields = json.loads(line) if line.lstrip().startswith("{") else {"text": line}
             return _EXAMPLES[kind](fields, str(number - 1))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = f"no field {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
             raise InputError(
                 f"the line is not what a model of {self.task.name} needs: {reason}",
@@ -156,9 +161,11 @@ def _text(fields: Fields, name: str) -> TextExample:
 
 def _words(fields: Fields, name: str) -> TaggedSentence:
     del name
-    words = fields["words"] if "words" in fields else _string(fields, "text").split(" ")
-    found = tuple(str(word) for word in words if word)
-    if not found:
+    if "words" in fields:
+        found = _strings(fields, "words")  # an empty one stays: a tag a word
+    else:
+        found = tuple(word for word in _string(fields, "text").split(" ") if word)
+    if not any(found):
         raise ValueError("no words")
     return TaggedSentence(found)
 
@@ -168,7 +175,7 @@ def _question(fields: Fields, name: str) -> SquadExample:
 
 
 def _choices(fields: Fields, name: str) -> ChoiceExample:
-    choices = tuple(str(one) for one in fields["choices"])
+    choices = _strings(fields, "choices")
     if len(choices) < 2:
         raise ValueError("fewer than two choices")
     return ChoiceExample(name, _string(fields, "context"), choices)
@@ -179,6 +186,13 @@ def _string(fields: Fields, key: str) -> str:
     if not isinstance(found, str):
         raise TypeError(f"{key} is not text")
     return found
+
+
+def _strings(fields: Fields, key: str) -> tuple[str, ...]:
+    found = fields[key]
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise TypeError(f"{key} is not a list of texts")
+    return tuple(found)
 
 
 _EXAMPLES: dict[Kind, Callable[[Fields, str], Any]] = {

@@ -39,12 +39,21 @@ TASKS_OF: dict[str, tuple[str, ...]] = {
 }
 
 
+# Columns that are to be different ones, as far as a task reads them.
+_ROLES = (
+    ("text_column", "pair_column", "label_column", "choice_columns"),
+    ("question_column", "context_column", "answer_column"),
+)
+
+
 def check_applies(task: str, settings: TaskSettings) -> None:
     """Whether every setting that is not at its default is one that the task reads.
 
     Raises:
-        SettingsError: one is not; the message names the tasks it is for.
+        SettingsError: one is not; the message names the tasks it is for. Or a column has two roles,
+            a text that is its own label for instance.
     """
+    _check_roles(task, settings)
     for field in dataclasses.fields(TaskSettings):
         value, tasks = getattr(settings, field.name), TASKS_OF.get(field.name)
         if tasks is None or task in tasks or value == field.default:
@@ -55,3 +64,17 @@ def check_applies(task: str, settings: TaskSettings) -> None:
             value=list(value) if isinstance(value, tuple) else value,
             mend=f"leave out {flag}, or take another task",
         )
+
+
+def _check_roles(task: str, settings: TaskSettings) -> None:
+    for roles in _ROLES:
+        taken: dict[str, str] = {}
+        for role in roles:
+            value = getattr(settings, role) if task in TASKS_OF[role] else ""
+            for column in value if isinstance(value, tuple) else (value,):
+                if column and column in taken:
+                    raise SettingsError(
+                        f"one column is {taken[column]} and {role} both", value=column,
+                        mend=f"name another one with --{role.replace('_', '-')}",
+                    )  # fmt: skip
+                taken[column] = role

@@ -129,18 +129,21 @@ def encode_parts(
     ]
 
 
+def figures_of(judged: Sequence[Judged]) -> dict[str, Any]:
+    """``figures`` by part; ``baselines`` and ``intervals``, of ``metric``, where there are any."""
+    content: dict[str, Any] = {"figures": {one.part.name: one.figures for one in judged}}
+    baselines = {one.part.name: one.baseline for one in judged if one.baseline}
+    intervals = {one.part.name: list(one.interval) for one in judged if one.interval is not None}
+    if baselines:
+        content["baselines"] = baselines
+    if intervals:
+        content |= {"metric": judged[0].metric, "intervals": intervals}
+    return content
+
+
 def write_predictions(folder: Path, task: Task[Any], judged: Sequence[Judged]) -> list[Path]:
     """Write ``metrics.json`` and the task's own files under ``predictions/``; returns all paths."""
-    figures = {one.part.name: one.figures for one in judged}
-    content: dict[str, Any] = {"task": task.name, "figures": figures}
-    if any(one.baseline for one in judged):
-        content["baselines"] = {one.part.name: one.baseline for one in judged if one.baseline}
-    if any(one.interval for one in judged):
-        content["metric"] = task.metric
-        content["intervals"] = {
-            one.part.name: list(one.interval) for one in judged if one.interval is not None
-        }
-    write_json(folder / "metrics.json", content)
+    write_json(folder / "metrics.json", {"task": task.name, **figures_of(judged)})
     paths = [folder / "metrics.json"]
     for one in judged:
         paths += task.write(folder / "predictions", one.part, one.predictions)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bertsmith.common.errors import ModelError
+from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.common.settings import check, to_mapping
+from bertsmith.tasks.registry import TASKS
 from bertsmith.tasks.settings import TaskSettings
 
 RECORD = "task.json"
+_MEND = "copy the file again from where the model was fine-tuned, or fine-tune once more"
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,35 @@ def read_record(folder: Path) -> TaskRecord | None:
     """
     path = folder / RECORD
     try:
-        raw = json.loads(path.read_text("utf-8"))
+        raw = json.loads(path.read_text("utf-8"), parse_constant=_refuse)
         settings = TaskSettings(**check(TaskSettings, raw["settings"], path))
-        tuned = {str(name): float(value) for name, value in raw["tuned"].items()}
-        return TaskRecord(str(raw["task"]), settings, tuned)
+        tuned = {str(name): _finite(value) for name, value in raw["tuned"].items()}
+        name = str(raw["task"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"the record of the task is damaged: {error!r}", file=path) from None
+    except SettingsError as error:
+        raise ModelError(
+            f"the record of the task is damaged: {error.message}", file=path, value=error.value,
+            mend=_MEND,
+        ) from None  # fmt: skip
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    ) as error:  # fmt: skip
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise ModelError(
+            f"the record of the task is damaged: {reason}", file=path, mend=_MEND
+        ) from None
+    if name not in TASKS:
+        raise ModelError("the record names no task", file=path, value=name, mend=_MEND)
+    return TaskRecord(name, settings, tuned)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number")
+
+
+def _finite(value: object) -> float:
+    number = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return number

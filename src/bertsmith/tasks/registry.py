@@ -36,13 +36,18 @@ def descriptions() -> dict[str, str]:
     return {", ".join(GLUE): "the tasks of GLUE, official TSV files", **own}
 
 
+def known_name(name: str) -> str:
+    """The name as it is here: ``SST-2`` is ``sst2``."""
+    return name.lower().replace("-", "")
+
+
 def make_task(name: str, settings: TaskSettings) -> Task[Any]:
     """The task called ``name`` with its settings.
 
     Raises:
         SettingsError: there is no task of that name, or it does not read one of the settings.
     """
-    known = name.lower().replace("-", "")
+    known = known_name(name)
     if known in TASKS:
         check_applies(known, settings)
     if known in GLUE:

@@ -16,7 +16,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bertsmith.model.task import Head
+from bertsmith.common.errors import ModelError
+from bertsmith.model.task import Head, Kind
 from bertsmith.text.tokenizer import Tokenizer
 
 Output = npt.NDArray[np.float32]
@@ -119,6 +120,7 @@ class Task(ABC, Generic[E]):
 
     name: str
     metric: str  # the dev figure that chooses the best checkpoint; higher is better
+    kind: Kind  # of its head
     max_length: int = 128  # tokens a sequence, where the user does not say
 
     def check_length(self, max_length: int) -> None:
@@ -128,6 +130,18 @@ class Task(ABC, Generic[E]):
             SettingsError: they do not.
         """
         del max_length
+
+    def check(self, head: Head) -> None:
+        """Whether a model's head is one for this task.
+
+        Raises:
+            ModelError: it is not.
+        """
+        if head.kind != self.kind:
+            raise ModelError(
+                f"the model gives {head.kind}, {self.name} needs {self.kind}",
+                mend="take a model that was fine-tuned on such a task",
+            )
 
     def remembered(self) -> dict[str, Any]:
         """Settings that reading the training part decided; they are kept with the model."""

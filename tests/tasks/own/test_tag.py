@@ -101,7 +101,7 @@ def test_a_tag_without_prefix_among_tags_of_entities(tmp_path: Path) -> None:
 def test_parts_of_different_kinds(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl", ANA)
     write(tmp_path / "dev.jsonl", '{"text": "a b", "label": "X Y"}')
-    with pytest.raises(InputError, match="others plain labels") as caught:
+    with pytest.raises(InputError, match=r"neither O nor .* as those of other rows") as caught:
         task().read(tmp_path)
     assert str(caught.value.file).endswith("dev.jsonl")
 

@@ -42,6 +42,7 @@ class ChoiceTask(Task[ChoiceExample]):
     """One of several choices. A task of its own adds ``name`` and :meth:`rows`."""
 
     metric = "accuracy"
+    kind = "choice"
     max_length = 128
     id_column: str | None = None
 
@@ -79,7 +80,7 @@ class ChoiceTask(Task[ChoiceExample]):
         training: bool,
     ) -> Encoded:
         """One feature an example, with a sequence a choice; see :func:`encode_choices`."""
-        del head
+        self.check(head)
         chosen = [
             at for at, one in enumerate(part.examples) if one.label is not None or not training
         ]

@@ -58,7 +58,8 @@ def find_files(layout: Layout, path: Path) -> Found:
 def subfolders(folder: Path, names: Sequence[str]) -> list[Path]:
     """The folders in ``folder`` with one of these names, upper and lower case alike."""
     if not folder.is_dir():
-        raise InputError("there is no such file or folder", file=folder)
+        wrong = "this is a file" if folder.exists() else "there is no such file or folder"
+        raise InputError(wrong, file=folder, mend="give the folder of the tasks")
     wanted = {name.lower() for name in names}
     return sorted(one for one in folder.iterdir() if one.name.lower() in wanted and one.is_dir())
 

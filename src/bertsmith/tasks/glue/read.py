@@ -107,7 +107,7 @@ class _Reader:
 
 def _value(text: str) -> float:
     try:
-        value = float(text)
+        value = float(text.replace("_", "?"))  # Python's 1_000 is no number elsewhere
     except ValueError:
         raise BadRow(f"{text!r} is not a number") from None
     if not (math.isfinite(value) and LEAST <= value <= MOST):

@@ -76,7 +76,8 @@ def _part(
         raise InputError(
             f"the {name} part has no tags: most of its rows have one column", file=path,
             line=file.sentences[0].line if file.sentences else None,
-            mend="give a file with the word first and its tag last in each row",
+            mend="give a file with the word first and its tag last in each row, blanks or tabs "
+            "between (JSON Lines and Parquet are for the task tag)",
         )  # fmt: skip
     notes += file.notes
     if file.labelled:
@@ -85,6 +86,8 @@ def _part(
         raise InputError(
             "none of the sentences can be used", file=path,
             value=file.skipped[0] if file.skipped else None,
+            mend="the word comes first in a row, its tag last, blanks or tabs between, an empty "
+            "line after a sentence (JSON Lines and Parquet are for the task tag)",
         )  # fmt: skip
     if file.skipped:
         notes.append(f"{name} ({path.name}): {len(file.skipped)} malformed sentences skipped")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bertsmith.common.errors import InputError, ModelError
+from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_text
 from bertsmith.tasks.ner import metrics, mistakes
 from bertsmith.tasks.ner.encode import encode_sentences
@@ -46,6 +46,7 @@ class NerTask(Task[TaggedSentence]):
 
     name = "ner"
     metric = "f1"
+    kind = "tokens"
     max_length = 128
 
     def __init__(self, settings: TaskSettings) -> None:
@@ -81,8 +82,8 @@ class NerTask(Task[TaggedSentence]):
             raise InputError(
                 "the training part has no entities and fewer than two labels",
                 file=data.train.files[0] if data.train and data.train.files else None,
-                value=list(labels),
-            )
+                value=list(labels), mend="give sentences with at least one entity, or two labels",
+            )  # fmt: skip
         features = self.settings.feature_layers
         return Head("tokens", labels, "" if features == "none" else features)
 
@@ -100,11 +101,7 @@ class NerTask(Task[TaggedSentence]):
         Raises:
             ModelError: the head gives no labels to tokens.
         """
-        if head.kind != "tokens":
-            raise ModelError(
-                f"the model gives {head.kind}, {self.name} needs a label a token",
-                mend="take a model that was fine-tuned on such a task",
-            )
+        self.check(head)
         return encode_sentences(
             part.examples, tokenizer, max_length, head.labels,
             context=self.settings.document_context, training=training,

@@ -7,6 +7,7 @@ from pathlib import Path
 from bertsmith.common.errors import InputError
 from bertsmith.tasks.ner.examples import TaggedSentence
 from bertsmith.tasks.ner.iob2 import read_tags
+from bertsmith.tasks.ner.schemes import OUTSIDE
 from bertsmith.tasks.ner.task import NerTask
 from bertsmith.tasks.tables.folder import is_part
 from bertsmith.tasks.tables.load import Make, Source, load
@@ -46,10 +47,8 @@ class TagTask(NerTask):
         plain = [_same_scheme(one, data.notes) for one in parts]
         kinds = {kind for kind in plain if kind is not None}
         if len(kinds) > 1:
-            at = plain.index(not next(kind for kind in plain if kind is not None))
-            raise InputError(
-                "some parts have tags of entities, others plain labels", file=parts[at].files[0]
-            )
+            at = plain.index(True)
+            raise _first_plain(parts[at])
         self.metric = "accuracy" if kinds == {True} else "f1"
         if self.settings.document_context:
             data.notes.append("tables have no documents: all sentences are each other's context")
@@ -108,6 +107,12 @@ def _same_scheme(part: Part[TaggedSentence], notes: list[str]) -> bool | None:
     if read.scheme not in (None, "IOB2"):
         notes.append(f"{part.name}: {read.note}")
     return None if read.scheme is None else read.scheme == "plain"
+
+
+def _first_plain(part: Part[TaggedSentence]) -> InputError:
+    """The error for a part of plain labels where others have tags of entities."""
+    found = ((one.line, tag) for one in part.examples for tag in one.tags or () if tag != OUTSIDE)
+    return _mixed(part, *next(found))
 
 
 def _mixed(part: Part[TaggedSentence], line: int, wrong: str) -> InputError:

@@ -11,6 +11,7 @@ from bertsmith.tasks.tables.rows import BadRow, Row, Table
 from bertsmith.tasks.tables.split import rarest
 from bertsmith.tasks.text.examples import Target, TextExample
 
+_LARGEST = 1e15
 ReadTarget = Callable[[Row, str], Target]  # of a row and the label column; None where none is given
 
 
@@ -48,7 +49,9 @@ def _given(example: TextExample) -> tuple[str, str | None]:
 
 def word(row: Row, column: str) -> str | None:
     """A label, without white space around it."""
-    return (row.text(column) or "").strip() or None
+    found = (row.text(column) or "").strip() or None
+    _check_label(found or "", column)
+    return found
 
 
 def words(row: Row, column: str, separator: str) -> tuple[str, ...] | None:
@@ -61,20 +64,31 @@ def words(row: Row, column: str, separator: str) -> tuple[str, ...] | None:
         found = None if text is None else tuple(text.split(separator))
     if found is None:
         return None
+    _check_label("".join(found), column)
     return tuple(sorted({one.strip() for one in found} - {""}))
 
 
+def _check_label(label: str, column: str) -> None:
+    if "\0" in label:
+        raise BadRow(f"the label {label[:40]!r} in column {column!r} holds a NUL character")
+
+
 def value(row: Row, column: str) -> float | None:
-    """A finite number."""
+    """A finite number whose square has room in 32-bit floats."""
     text = (row.text(column) or "").strip()
     if not text:
         return None
     try:
-        found = float(text)
+        found = float(text.replace("_", "?"))  # Python's 1_000 is no number elsewhere
     except ValueError:
         raise BadRow(f"{text!r} in column {column!r} is not a number") from None
     if not math.isfinite(found):
         raise BadRow(f"{text!r} in column {column!r} is not a finite number")
+    if abs(found) > _LARGEST:
+        raise BadRow(
+            f"{text!r} in column {column!r} is beyond {_LARGEST:g}: its squared error has no place "
+            "in 32-bit floats; give the values in a larger unit"
+        )
     return found
 
 

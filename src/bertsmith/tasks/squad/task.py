@@ -48,6 +48,7 @@ class SquadTask(Task[SquadExample]):
 
     name = "squad"
     metric = "f1"
+    kind = "span"
     max_length = 384
 
     def __init__(self, settings: TaskSettings) -> None:
@@ -100,7 +101,7 @@ class SquadTask(Task[SquadExample]):
         Raises:
             InputError: in training with ``strict``, an answer is not where the file says.
         """
-        del head
+        self.check(head)
         settings = self.settings
         encoder = SquadEncoder(
             tokenizer, max_length, settings.max_query_length, settings.doc_stride
@@ -245,12 +246,14 @@ class SquadTask(Task[SquadExample]):
         for number, one in enumerate(part.examples):
             (dev if number in chosen else data.train).examples.append(one)
         held, there = len({groups[at] for at in chosen}), len(set(groups))
+        if not dev.examples:
+            data.notes.append("there is no dev file, and one text alone to make one of")
+            return
         data.notes.append(
             f"dev is made of {len(dev.examples)} questions about {held} of {there} articles of the "
             "training file (--split-seed)"
         )
-        if dev.examples:
-            data.dev.append(dev)
+        data.dev.append(dev)
 
 
 def _golds(one: SquadExample) -> list[str]:

@@ -87,6 +87,7 @@ def _part(
         raise InputError(
             f"none of the {number} rows can be used", file=files[0],
             value=part.skipped[0] if part.skipped else None,
+            mend="mend the rows as the first one says, or name other columns",
         )  # fmt: skip
     notes += _notes(part, ids)
     _decide_labels(source, part)

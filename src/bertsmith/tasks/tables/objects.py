@@ -14,8 +14,18 @@ def _scalar(text: str) -> str:
     return text
 
 
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(one for one in names if names.count(one) > 1)!r} stands twice")
+    return made
+
+
 # Numbers keep their spelling: the label 1 is "1", and 1.0 is "1.0". NaN is a null.
-_DECODER = json.JSONDecoder(parse_int=_scalar, parse_float=_scalar, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(
+    parse_int=_scalar, parse_float=_scalar, parse_constant=lambda _: None, object_pairs_hook=_once
+)
 _BLANK = " \t\r\n"
 
 
@@ -65,6 +75,12 @@ def _items(text: str, path: Path) -> Iterator[Row]:
         while at < len(text) and text[at] in _BLANK + ",":
             at += 1
         if text[at : at + 1] == "]":
+            if text[at + 1 :].strip(_BLANK):
+                raise InputError(
+                    "something stands behind the list of objects", file=path,
+                    line=text.count("\n", 0, at) + 1, value=text[at + 1 :].strip(_BLANK)[:40],
+                    mend="give one list alone, or an object a line",
+                )  # fmt: skip
             return
         line, counted = line + text.count("\n", counted, at), at
         try:

@@ -25,8 +25,8 @@ def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[Row]]:
     """
     try:
         table = pq.ParquetFile(path).read()
-        columns = [_spelled(table.column(at).to_pylist()) for at in range(table.num_columns)]
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        columns = [_spelled(_values(table.column(at))) for at in range(table.num_columns)]
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"the Parquet file can not be read: {error}", file=path) from None
     names = tuple(table.column_names)
     rows = [
@@ -36,6 +36,15 @@ def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[Row]]:
         for number, values in enumerate(zip(*columns, strict=True), 1)
     ]  # fmt: skip
     return names, rows
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The cells; what Python has no type for (nanoseconds, years of five digits), as Arrow spells
+    it."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return list(column.cast(pa.string()).to_pylist())
 
 
 def _spelled(values: list[Any]) -> list[object]:
@@ -51,12 +60,19 @@ def _words(value: Any, whole: bool) -> Any:
     if isinstance(value, float):
         return _number(value, whole)
     if isinstance(value, bytes):
-        return value.decode("utf-8")
+        return _decoded(value)
     if isinstance(value, list):
         return [_words(one, False) for one in value]
     if isinstance(value, dict):
         return {name: _words(one, False) for name, one in value.items()}
     return str(value)
+
+
+def _decoded(value: bytes) -> str | bytes:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value  # a picture, say: no text, which matters only if the column is asked for
 
 
 def _number(value: float, whole: bool) -> str | None:

@@ -96,7 +96,17 @@ class Table:
         count = self.columns.count(column)
         if count == 1:
             return column
-        wrong = f"there is no column {column!r}" if not count else f"{count} columns are {column!r}"
+        if not self.columns and self.rows and self.rows[0].problem:
+            raise InputError(
+                f"no row can be read: {self.rows[0].problem}", file=self.path,
+                line=self.rows[0].line, mend="give a JSON object a line, or one list of objects",
+            )  # fmt: skip
+        if count > 1:
+            raise InputError(
+                f"{count} columns are {column!r}", file=self.path, line=1 if self.named else None,
+                mend="call all but one of them something else",
+            )  # fmt: skip
+        wrong = f"there is no column {column!r}"
         raise InputError(
             wrong, file=self.path, line=1 if self.named else None, mend=self._mend(column, flag)
         )
@@ -110,6 +120,12 @@ class Table:
         more = len(self.columns) - _SHOWN
         text = f"the file has the columns {', '.join(names)}" + (f" and {more} more" * (more > 0))
         close = nearest(column, self.columns)
+        other = [mark for mark in ";\t|," if self.columns and mark in self.columns[0]]
+        if self.named and len(self.columns) == 1 and other:
+            return (
+                f"{text}: it looks set apart by {other[0]!r}; a .csv file has commas between its "
+                "cells, a .tsv file tabs"
+            )
         if flag:
             text += f"; name one with {flag}" + (f" {close}" if close else "")
             if self.named:
@@ -118,4 +134,6 @@ class Table:
 
 
 def _kind(value: object) -> str:
+    if isinstance(value, bytes):
+        return "bytes that are not UTF-8"
     return "a list" if isinstance(value, list) else "an object"

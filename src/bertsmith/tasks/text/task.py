@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bertsmith.common.errors import InputError, ModelError
+from bertsmith.common.errors import InputError
 from bertsmith.tasks.task import (
     Data,
     Encoded,
@@ -54,18 +54,6 @@ class TextTask(Task[TextExample]):
         del part
         return self.figure_names
 
-    def check(self, head: Head) -> None:
-        """Whether a model's head is one for this task.
-
-        Raises:
-            ModelError: it is not.
-        """
-        if head.kind != self.kind:
-            raise ModelError(
-                f"the model gives {head.kind}, {self.name} needs {self.kind}",
-                mend="take a model that was fine-tuned on such a task",
-            )
-
     def head(self, data: Data[TextExample]) -> Head:
         """A value, or the labels of the training part in alphabetical order.
 
@@ -77,10 +65,15 @@ class TextTask(Task[TextExample]):
         found = Counter(word for one in _training(data) for word in _words(one.target))
         least = 2 if self.kind == "classes" else 1
         if len(found) < least:
+            train = data.train
+            rows = 0 if train is None else len(train.examples)
+            left = f", after {len(train.skipped)} skipped" if train and train.skipped else ""
             raise InputError(
-                f"the training part has fewer than {least} different label(s)",
-                file=data.train.files[0] if data.train and data.train.files else None,
-                value=list(found),
+                f"the {rows} training examples{left} have fewer than {least} different label(s)",
+                file=train.files[0] if train and train.files else None,
+                value=train.skipped[0] if train and train.skipped else list(found),
+                mend="give examples of every label in the training file; where there is no dev "
+                "file, some of its rows are held back for one",
             )
         return Head(self.kind, tuple(sorted(found)))
 
