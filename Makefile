@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help quickstart test test-slow lint types format clean bench-finetuning
+.PHONY: help quickstart test test-slow lint types format clean bench bench-finetuning
 
 help:
 	@echo "make quickstart   set up, then the whole job on text this machine has (~10 minutes)"
 	@echo "make test         set up, then the test suite (under 15 minutes)"
 	@echo "make test-slow    the tests marked slow"
 	@echo "make lint types   ruff and mypy"
+	@echo "make bench DATA=... ROWS='pre-training predict-one'   speed beside other tools and the machine's limit"
 	@echo "make bench-finetuning DATA=... ROWS='cola mrpc'   dev scores beside a transformers loop"
 
 $(BIN)/python:
@@ -46,6 +47,11 @@ types: $(INSTALLED_DEV)
 format: $(INSTALLED_DEV)
 	$(BIN)/ruff check --fix src tests
 	$(BIN)/ruff format src tests
+
+# DATA is a folder with glue/, or with GLUE's sets themselves; ROWS are rows or groups of
+# bertsmith bench --list. Rows that the results file has are not measured again.
+bench: $(INSTALLED_DEV)
+	$(BIN)/bertsmith bench $(if $(DATA),--data $(DATA)) --out benchmarks/bench-results.json $(ROWS)
 
 # DATA is a folder with glue/, squad/, ner/ and swag/; ROWS are rows of the table, cola for instance.
 bench-finetuning: $(INSTALLED_DEV)

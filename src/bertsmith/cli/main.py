@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from bertsmith.common.errors import BertsmithError, nearest
+from bertsmith.common.heap import keep_freed_memory
 
 # The verbs in the order of the work. A verb's module is imported only when it is used, so that
 # --help answers at once.
@@ -27,7 +28,11 @@ VERBS = {
     "export": "a model as an ONNX graph, checked against it; 8 bits",
     "doctor": "what a model or a corpus is, and what is wrong with it",
     "report": "one self-contained HTML file about a run",
+    "bench": "speed against other tools and against the machine's limit",
 }
+
+# The verbs that put many batches through a model.
+_COMPUTING = ("quickstart", "pretrain", "finetune", "evaluate", "predict", "embed")
 
 # The library's own value is 300,000. Two tiny pre-training runs beside each other on 2 cores make
 # 8,000 tokens a second each with that, 12,600 with this and 17,000 with 0; alone, 0 costs a tiny
@@ -72,8 +77,8 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 done, 2 for what the user can mend."""
-    share_cores()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    settle(words[0] if words else "")
     try:
         if not words or words[0] not in VERBS:
             return _without_verb(words)
@@ -96,6 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"bertsmith: error: {error.filename or 'writing'}: {error.strerror}", file=sys.stderr)
         return 2
+
+
+def settle(verb: str) -> None:
+    """Set the process up for a verb, before anything of it is imported."""
+    share_cores()
+    if verb in _COMPUTING:
+        keep_freed_memory()
 
 
 def share_cores() -> None:

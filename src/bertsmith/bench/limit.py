@@ -1,0 +1,60 @@
+"""The limit of the machine: the rate that torch's matrix products sustain, in the same rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from bertsmith.bench.work import Work
+
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+def limit(
+    folder: str,  # noqa: ARG001 - every side has one
+    sizes: Sequence[int] = (1024, 1536, 2048),
+    seconds: float = 0.3,
+) -> Work:
+    """Square products of float32, of several sizes and by every way that torch has.
+
+    The best of them counts, so that noise makes the limit too high rather than too low.
+
+    Args:
+        folder: not used.
+        sizes: rows of the factors.
+        seconds: time for each size and way, at least one product.
+    """
+    ways = available()
+    factors = [(torch.randn(size, size), torch.randn(size, size)) for size in sizes]
+
+    def go() -> Mapping[str, float]:
+        with torch.inference_mode():
+            return {"rate": max(sustained(way, x, w, seconds) for x, w in factors for way in ways)}
+
+    return Work(go, about=f"square products of {', '.join(map(str, sizes))} rows")
+
+
+def available() -> list[Product]:
+    """The ways to multiply: plain, with a transposed second factor, and oneDNN's linear layer."""
+    ways: list[Product] = [torch.mm, lambda x, w: torch.mm(x, w.t())]
+    linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    if linear is not None:
+        one = torch.ones(2, 2)
+        try:
+            linear(one, one, None, "none", [], "")
+        except RuntimeError:  # built without oneDNN
+            return ways
+        ways.append(lambda x, w: linear(x, w, None, "none", [], ""))
+    return ways
+
+
+def sustained(way: Product, x: Tensor, w: Tensor, seconds: float) -> float:
+    """Floating-point operations a second over ``seconds``: a product is ``2 n^3`` of them."""
+    products, started = 0, time.perf_counter()
+    while not products or time.perf_counter() < started + seconds:
+        way(x, w)
+        products += 1
+    return 2.0 * x.shape[0] ** 3 * products / (time.perf_counter() - started)
