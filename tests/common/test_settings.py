@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from dataclasses import dataclass
 
 import pytest
@@ -16,6 +17,9 @@ from bertsmith.common.settings import (
     to_mapping,
     to_toml,
 )
+from bertsmith.corpus.settings import CorpusSettings
+from bertsmith.finetune.settings import FinetuneSettings
+from bertsmith.pretrain.settings import PretrainSettings
 
 
 @dataclass(frozen=True)
@@ -99,3 +103,14 @@ def test_recipes_that_come_with_the_package() -> None:
         find_recipe("quikstart", PretrainSettings)
     with pytest.raises(SettingsError, match="known: paper"):
         find_recipe("laptop-hour", FinetuneSettings)
+
+
+@pytest.mark.parametrize("kind", [CorpusSettings, PretrainSettings, FinetuneSettings])
+def test_no_setting_may_be_infinite_or_not_a_number(kind: type) -> None:
+    names = [one.name for one in dataclasses.fields(kind) if isinstance(one.default, float)]
+    assert names
+    for name in names:
+        for value in (float("nan"), float("inf"), float("-inf")):
+            needed = {"task": "cola"} if kind is FinetuneSettings else {}
+            with pytest.raises(SettingsError, match=f"{name} must be a finite number"):
+                kind(**needed, **{name: value})

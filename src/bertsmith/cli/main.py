@@ -41,6 +41,7 @@ _SPINS = "3000"
 
 _OF_THE_USER = (
     errno.ENOSPC, errno.EACCES, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR,
+    errno.EISDIR, errno.EEXIST,
 )  # fmt: skip
 _DESCRIPTION = """\
 BERT as a tool: from raw text to a vocabulary, a corpus, an encoder and fine-tuned models.

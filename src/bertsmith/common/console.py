@@ -63,7 +63,10 @@ def warn(text: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; the first column is text, the others are aligned right when numeric."""
-    grid = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+    grid = Table(
+        title=escape(title) or None, title_justify="left", title_style="bold",
+        show_header=any(columns),
+    )  # fmt: skip
     body = [[_cell(value) for value in row] for row in rows]
     numeric = [all(_is_number(row[i]) for row in body) for i in range(len(columns))]
     for name, right in zip(columns, numeric, strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import tomllib
 import types
 import typing
@@ -170,6 +171,17 @@ def require(
     """Raise :class:`SettingsError` unless ``condition`` holds; for ``__post_init__``."""
     if not condition:
         raise SettingsError(message, value=value, mend=mend)
+
+
+def require_finite(settings: DataclassType) -> None:
+    """Raise :class:`SettingsError` where a value is infinite or not a number."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            require(
+                not isinstance(one, float) or math.isfinite(one),
+                f"{field.name} must be a finite number", value=one,
+            )  # fmt: skip
 
 
 def _toml(value: Any) -> str:

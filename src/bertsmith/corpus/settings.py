@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass
 
 from bertsmith.common.errors import SettingsError
-from bertsmith.common.settings import require, setting
+from bertsmith.common.settings import require, require_finite, setting
 
 FORMATS = ("auto", "sentences", "paragraphs", "wrapped", "jsonl", "parquet")
 _VOCABULARY, _INPUT, _OUTPUT = "vocabulary", "input", "output"
@@ -62,6 +62,7 @@ class CorpusSettings:
     )
 
     def __post_init__(self) -> None:
+        require_finite(self)
         require(self.vocab_size >= 100, "vocab_size must be at least 100", value=self.vocab_size)
         require(
             self.min_frequency >= 0, "min_frequency must not be negative", value=self.min_frequency

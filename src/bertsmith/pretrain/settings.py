@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bertsmith.common.errors import SettingsError
-from bertsmith.common.settings import require, setting
+from bertsmith.common.settings import require, require_finite, setting
 from bertsmith.model.config import PRESETS
 from bertsmith.pretrain.masking import Masking
 from bertsmith.train.optimizers import OPTIMIZERS
@@ -93,6 +93,7 @@ class PretrainSettings:
     keep_checkpoints: int = setting(3, "checkpoints kept", unit="checkpoints", group=_RUN)
 
     def __post_init__(self) -> None:
+        require_finite(self)
         self._check_budget()
         for name in (
             "batch_size",

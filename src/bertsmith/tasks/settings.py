@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from bertsmith.common.settings import require, setting
+from bertsmith.common.settings import require, require_finite, setting
 from bertsmith.model.layers import LAYERS
 
 _TABLE, _TEXT, _ANSWERS, _ENTITIES = (
@@ -74,12 +73,7 @@ class TaskSettings:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            require(
-                not isinstance(value, float) or math.isfinite(value),
-                f"{field.name} must be a finite number", value=value,
-            )  # fmt: skip
+        require_finite(self)
         require(
             self.max_length == 0 or 8 <= self.max_length <= 512,
             "max_length must be 0 or from 8 to 512 tokens", value=self.max_length,

@@ -170,12 +170,12 @@ def ahead(batch_at: Callable[[int], B], first: int, last: int) -> Iterator[tuple
 
 
 def _check_finite(number: int, losses: dict[str, float], norm: float, learning_rate: float) -> None:
-    for name, value in [*losses.items(), ("gradient norm", norm)]:
+    named = {f"{name.replace('_', ' ')} loss": value for name, value in losses.items()}
+    for name, value in [*named.items(), ("gradient norm", norm)]:
         if not math.isfinite(value):
             raise TrainingError(
-                f"step {number + 1}, batch {number}: the {name.replace('_', ' ')} is not a finite "
+                f"step {number + 1}, batch {number}: the {name} is not a finite "
                 f"number at learning rate {learning_rate:.3g}; the step was not made",
                 value=value,
-                mend="resume from the last checkpoint with a lower --learning-rate in a new run, "
-                "or with float32 precision",
+                mend="begin a new run with a lower --learning-rate, or with --precision float32",
             )
