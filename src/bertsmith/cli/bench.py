@@ -2,7 +2,7 @@
 
 Every side has a process of its own; the sides take turns in each round, so that what disturbs one
 disturbs all. A tool that is not installed is named and left out. "of the limit" is the operations
-of the real tokens' matrix products against the best rate of torch's own products in the same round.
+of the real tokens' matrix products against the rate of torch's fastest products in the same round.
 
   bertsmith bench --list
   bertsmith bench --data glue --out results.json
