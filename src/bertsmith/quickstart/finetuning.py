@@ -16,6 +16,9 @@ from bertsmith.reports.html import write_report
 from bertsmith.tasks.registry import make_task
 
 _RECIPE = Path(__file__).parent.parent / "recipes" / "finetune" / "small-model.toml"
+# As the paper has it (2 to 4). With twice as many, random weights come near on this easy task: over
+# three seeds pre-training was ahead by 18 to 24 points after 3 epochs, by 4 to 15 after 6.
+_EPOCHS = 3.0
 _CLEAR = 0.05  # accuracy by which the pre-trained model must be ahead
 
 
@@ -29,9 +32,8 @@ def compare_with_random(model: Path, data: Path, out: Path) -> dict[str, Any]:
         data: folder with ``train.jsonl`` and ``dev.jsonl``.
         out: folder of the two runs.
     """
-    settings = FinetuneSettings(
-        **{**read_recipe(FinetuneSettings, _RECIPE), "task": "classify", "max_length": 64}
-    )
+    given = {"task": "classify", "max_length": 64, "epochs": _EPOCHS}
+    settings = FinetuneSettings(**{**read_recipe(FinetuneSettings, _RECIPE), **given})
     prepared = prepare(make_task("classify", settings), model, data, settings.max_length)
     show_data(prepared)
     note("fine-tuning the pre-trained model:")
