@@ -11,9 +11,9 @@ def keep_freed_memory() -> None:
     """Let the process keep freed memory, and take all of it from one heap.
 
     By itself glibc maps large tensors afresh and unmaps them when they are freed: every step of a
-    model then touches pages that the system has to find and clear first, a third of the time of a
-    small model's step. With this the memory of one step serves the next. For commands that
-    compute; does nothing where the C library is another.
+    model then touches pages that the system has to find and clear first. With this the memory of
+    one step serves the next. For commands that compute; does nothing where the C library is
+    another.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:

@@ -42,7 +42,8 @@ class MaskedLMHead(nn.Module):
         M may be 0: the loss is then exactly 0.
         """
         x, matrix = self._transform(hidden), self._matrix(word_embeddings)
-        if x.dtype == matrix.dtype and x.device.type == "cpu":
+        # In half precision (autocast rounds x) all logits are made float32 before their softmax.
+        if x.dtype == matrix.dtype and x.element_size() >= 4 and x.device.type == "cpu":
             return vocabulary_loss(x, matrix, self.bias, labels)
         logits = F.linear(x, matrix, self.bias)
         loss = F.cross_entropy(logits.float(), labels, reduction="sum")

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 # torch has two libraries for float32 products on a processor: BLAS (MKL), which it uses by itself,
-# and oneDNN. The second is faster where the weights lie [out, in], that is forward (1.0 to 1.4
-# times on AVX2; docs/performance.md), and for input gradients of many rows and few columns. It has
-# to make a kernel for each new number of rows, which costs about a millisecond: few rows do not pay
-# for that. The rules are fixed, not measured at run time: a resumed run must round as before.
+# and oneDNN. On AVX2 the second is mostly faster where the weights lie [out, in], that is forward,
+# and for input gradients of many rows and few columns. It has to make a kernel for each new number
+# of rows, which costs about a millisecond: few rows do not pay for that. The rules are fixed, not
+# measured at run time: a resumed run must round as before.
 _FORWARD_ROWS = 256
 _BACKWARD_ROWS, _BACKWARD_COLUMNS = 2048, 512
 

@@ -30,8 +30,8 @@ def vocabulary_loss(
         labels: [M] int64, the right entries.
 
     Returns:
-        The loss, a scalar with a gradient (once); the number of labels that have the highest score,
-        int64, the first of equal ones counting.
+        The loss, a scalar with a gradient; the number of labels that have the highest score, int64,
+        the first of equal ones counting.
     """
     loss, correct = _VocabularyLoss.apply(hidden, matrix, bias, labels)  # type: ignore[no-untyped-call]
     return loss, correct
