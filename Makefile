@@ -38,15 +38,15 @@ test-slow: $(INSTALLED_DEV)
 	$(BIN)/pytest -m slow --durations=10
 
 lint: $(INSTALLED_DEV)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 
 types: $(INSTALLED_DEV)
 	$(BIN)/mypy
 
 format: $(INSTALLED_DEV)
-	$(BIN)/ruff check --fix src tests
-	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
 
 # DATA is a folder with glue/, or with GLUE's sets themselves; ROWS are rows or groups of
 # bertsmith bench --list. Rows that the results file has are not measured again.

@@ -215,7 +215,8 @@ def run(name: str, seed: int, side: str, data: Path) -> dict[str, Any]:
 def table(results: list[dict[str, Any]]) -> str:
     """The results as Markdown: medians over seeds, and all scores."""
     lines = [
-        "| task | figure | bertsmith | transformers loop | seeds | processor seconds (bertsmith, loop) |",
+        "| task | figure | bertsmith | transformers loop | seeds "
+        "| processor seconds (bertsmith, loop) |",
         "|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(one["row"] for one in results):
