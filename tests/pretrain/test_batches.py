@@ -54,6 +54,22 @@ def test_a_batch_is_a_function_of_seed_and_step() -> None:
     assert not same(forward[0], forward[1])
 
 
+@pytest.mark.parametrize("unit", ["token", "word", "span"])
+@pytest.mark.parametrize("shares", [2, 3, 8])
+def test_shares_make_up_the_batch(unit: str, shares: int) -> None:
+    """Of 8 sequences each share makes its own only; end to end they are the whole batch."""
+    source = batches(made_corpus(20, 50), unit=unit)
+    whole = source.batch(5)
+    parts = [source.batch(5, one, shares) for one in range(shares)]
+    assert max(len(one.packed) for one in parts) - min(len(one.packed) for one in parts) <= 1
+    assert torch.equal(torch.cat([one.packed.token_ids for one in parts]), whole.packed.token_ids)
+    assert torch.equal(torch.cat([one.packed.lengths for one in parts]), whole.packed.lengths)
+    assert torch.equal(torch.cat([one.masked_labels for one in parts]), whole.masked_labels)
+    assert torch.equal(torch.cat([one.next_labels for one in parts]), whole.next_labels)
+    assert sum(one.counts["tokens_cut"] for one in parts) == whole.counts["tokens_cut"]
+    assert sum(one.tokens for one in parts) == whole.tokens
+
+
 def test_fresh_masks_in_every_epoch() -> None:
     """Case C07: ten epochs over one pair of 20 content tokens have at least 5 sets of masks."""
     corpus = MadeCorpus([[list(range(5, 15)), list(range(15, 25))]])

@@ -39,7 +39,7 @@ def test_few_candidates(unit: str) -> None:
     """Case C05: two candidates at a rate of 0.9 give two targets, not more and no crash."""
     ids = np.array([CLS, 7, SEP, 8, SEP])
     for seed in range(20):
-        positions = choose(ids, np.array([5]), masking(0.9, unit), VOCABULARY, rng(seed))
+        positions = choose(ids, np.array([5]), masking(0.9, unit), VOCABULARY, [rng(seed)])
         assert positions.tolist() == [1, 3]
 
 
@@ -52,7 +52,7 @@ def test_never_a_special_token_and_labels_are_originals(unit: str) -> None:
     starts = np.cumsum(lengths) - lengths
     ids[starts], ids[starts + lengths - 1] = CLS, SEP
     ids[draw.random(len(ids)) < 0.05] = UNK
-    positions = choose(ids, lengths, masking(0.15, unit), VOCABULARY, rng(2))
+    positions = choose(ids, lengths, masking(0.15, unit), VOCABULARY, [rng(2)] * 200)
     assert positions.tolist() == sorted(set(positions.tolist()))
     assert not SPECIAL[ids[positions]].any()
     per_sequence = Counter(np.searchsorted(starts, positions, side="right").tolist())
@@ -65,13 +65,15 @@ def test_never_a_special_token_and_labels_are_originals(unit: str) -> None:
 
 def test_a_sequence_of_special_tokens_gets_none() -> None:
     ids = np.array([CLS, UNK, SEP, CLS, 9, SEP])
-    assert choose(ids, np.array([3, 3]), masking(), VOCABULARY, rng()).tolist() == [4]
+    assert choose(ids, np.array([3, 3]), masking(), VOCABULARY, [rng()] * 2).tolist() == [4]
 
 
 def test_the_three_ways_to_hide() -> None:
     """Case C05: 80/10/10 within 1.5 points over 30,000 targets; no replacement is special."""
     ids = rng(3).integers(5, 55, 30_000)
-    hidden = hide(ids, np.arange(30_000), masking(), VOCABULARY, rng(4))
+    hidden = hide(
+        ids, np.array([30_000]), np.arange(30_000), masking(), VOCABULARY, [rng(4)]
+    )  # fmt: skip
     masked = hidden == MASK
     kept = hidden == ids
     replaced = ~masked & ~kept
@@ -89,7 +91,7 @@ def test_whole_words_stay_together() -> None:
     seen = set()
     for seed in range(50):
         chosen = set(
-            choose(ids, np.array([12]), masking(0.3, "word"), VOCABULARY, rng(seed)).tolist()
+            choose(ids, np.array([12]), masking(0.3, "word"), VOCABULARY, [rng(seed)]).tolist()
         )
         assert all(word <= chosen or not word & chosen for word in words)
         seen |= chosen
@@ -101,7 +103,7 @@ def test_spans_are_runs_of_words() -> None:
     ids = np.concatenate([[CLS], rng(5).integers(20, 55, length - 2), [SEP]])
     runs = []
     for seed in range(30):
-        chosen = choose(ids, np.array([length]), masking(0.15, "span"), VOCABULARY, rng(seed))
+        chosen = choose(ids, np.array([length]), masking(0.15, "span"), VOCABULARY, [rng(seed)])
         assert len(chosen) <= 30
         breaks = np.flatnonzero(np.diff(chosen) != 1)
         runs += np.diff(np.concatenate([[-1], breaks, [len(chosen) - 1]])).tolist()

@@ -124,19 +124,30 @@ class Batches:
         """Steps that it takes to see all the text once."""
         return len(self.tiling) / self._batch_size
 
-    def batch(self, step: int) -> PretrainingBatch:
-        """Batch number ``step``, counted from 0."""
-        rng = stream(self._seed, BATCH, step, self._max_length)
+    def batch(self, step: int, share: int = 0, shares: int = 1) -> PretrainingBatch:
+        """Batch number ``step``, counted from 0, or one of its shares.
+
+        Args:
+            step: number of the batch.
+            share: which share, counted from 0.
+            shares: how many there are; neighbouring sequences, in numbers that differ by one at
+                most. A share is made without the others: every sequence has random numbers of its
+                own, and the whole batch is the shares end to end.
+        """
+        first, stop = bounds(self._batch_size, share, shares)
+        examples = range(step * self._batch_size + first, step * self._batch_size + stop)
+        rngs = [stream(self._seed, BATCH, one, self._max_length) for one in examples]
         counts = PairCounts()
-        tiles = self.tiling.tiles(step * self._batch_size, self._batch_size)
-        return self._assemble([self._maker.make(tile, rng, counts) for tile in tiles], rng, counts)
+        tiles = self.tiling.tiles(examples.start, len(examples))
+        pairs = [self._maker.make(*one, counts) for one in zip(tiles, rngs, strict=True)]
+        return self._assemble(pairs, rngs, counts)
 
     def _assemble(
-        self, pairs: list[Pair], rng: np.random.Generator, counts: PairCounts
+        self, pairs: list[Pair], rngs: list[np.random.Generator], counts: PairCounts
     ) -> PretrainingBatch:
         token_ids, segment_ids, lengths = pack(pairs, self._ids.cls, self._ids.sep)
-        positions = choose(token_ids, lengths, self._masking, self._vocabulary, rng)
-        hidden = hide(token_ids, positions, self._masking, self._vocabulary, rng)
+        positions = choose(token_ids, lengths, self._masking, self._vocabulary, rngs)
+        hidden = hide(token_ids, lengths, positions, self._masking, self._vocabulary, rngs)
         return PretrainingBatch(
             PackedBatch.from_arrays(hidden, segment_ids, lengths),
             torch.from_numpy(positions),
@@ -145,6 +156,11 @@ class Batches:
             self._pairs,
             counts,
         )
+
+
+def bounds(size: int, share: int, shares: int) -> tuple[int, int]:
+    """First and one past the last of ``size`` items that belong to a share of ``shares``."""
+    return size * share // shares, size * (share + 1) // shares
 
 
 def pack(pairs: list[Pair], cls: int, sep: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,19 +60,20 @@ def choose(
     lengths: np.ndarray,
     masking: Masking,
     vocabulary: Vocabulary,
-    rng: np.random.Generator,
+    rngs: Sequence[np.random.Generator],
 ) -> np.ndarray:
     """Sorted positions ``[M]`` in ``token_ids [T]`` to predict; never a special token.
 
-    A sequence with no ordinary token gets none.
+    A sequence with no ordinary token gets none. Each sequence has a generator of its own, so that
+    its masks are the same whatever stands beside it.
     """
     wanted = targets_of(lengths, masking.rate, masking.most)
     allowed = ~vocabulary.is_special[token_ids]
     if masking.unit == "token":
-        return _choose_tokens(allowed, lengths, wanted, rng)
+        return _choose_tokens(allowed, lengths, wanted, rngs)
     chosen: list[int] = []
     start = 0
-    for length, budget in zip(lengths.tolist(), wanted.tolist(), strict=True):
+    for length, budget, rng in zip(lengths.tolist(), wanted.tolist(), rngs, strict=True):
         piece = slice(start, start + length)
         words = _words(token_ids[piece], allowed[piece], vocabulary.is_continuation)
         groups = _spans(words, rng) if masking.unit == "span" else _shuffled(words, rng)
@@ -83,15 +84,18 @@ def choose(
 
 def hide(
     token_ids: np.ndarray,
+    lengths: np.ndarray,
     positions: np.ndarray,
     masking: Masking,
     vocabulary: Vocabulary,
-    rng: np.random.Generator,
+    rngs: Sequence[np.random.Generator],
 ) -> np.ndarray:
     """A copy of ``token_ids`` with the tokens at ``positions`` masked, replaced or kept."""
-    lot = rng.random(len(positions))
+    ends = positions.searchsorted(lengths.cumsum())
+    targets = np.diff(ends, prepend=0)  # of each sequence
+    lot, place = _draws(rngs, targets, 2)
     ordinary = vocabulary.ordinary
-    replacement = ordinary[rng.integers(0, len(ordinary), size=len(positions))]
+    replacement = ordinary[(place * len(ordinary)).astype(np.int64)]
     original = token_ids[positions]
     result = token_ids.copy()
     result[positions] = np.where(
@@ -102,14 +106,25 @@ def hide(
     return result
 
 
+def _draws(rngs: Sequence[np.random.Generator], counts: np.ndarray, rows: int) -> np.ndarray:
+    """``[rows, sum of counts]`` numbers from 0 to 1, those of each sequence from its generator."""
+    parts = [rng.random((rows, n)) for rng, n in zip(rngs, counts.tolist(), strict=True)]
+    result: np.ndarray = np.concatenate(parts, axis=1)
+    return result
+
+
 def _choose_tokens(
-    allowed: np.ndarray, lengths: np.ndarray, wanted: np.ndarray, rng: np.random.Generator
+    allowed: np.ndarray,
+    lengths: np.ndarray,
+    wanted: np.ndarray,
+    rngs: Sequence[np.random.Generator],
 ) -> np.ndarray:
     # A random key a token; within each sequence the tokens with the smallest keys are taken.
     candidates = np.flatnonzero(allowed)
     sequence = np.repeat(np.arange(len(lengths)), lengths)[candidates]
-    order = np.lexsort((rng.random(len(candidates)), sequence))
     first = np.searchsorted(sequence, np.arange(len(lengths)))
+    keys = _draws(rngs, np.diff(first, append=len(candidates)), 1)[0]
+    order = np.lexsort((keys, sequence))
     rank = np.arange(len(candidates)) - first[sequence]  # sequence[order] == sequence: it is sorted
     return np.sort(candidates[order[rank < wanted[sequence]]])
 
