@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help quickstart test test-slow lint types format clean bench bench-finetuning
+.PHONY: help quickstart test test-slow torture lint types format clean bench bench-finetuning
 
 help:
 	@echo "make quickstart   set up, then the whole job on text this machine has (~10 minutes)"
 	@echo "make test         set up, then the test suite (under 15 minutes)"
 	@echo "make test-slow    the tests marked slow"
+	@echo "make torture      faults and bad input, for long (hours): docs/reliability.md"
 	@echo "make lint types   ruff and mypy"
 	@echo "make bench DATA=... ROWS='pre-training predict-one'   speed beside other tools and the machine's limit"
 	@echo "make bench-finetuning DATA=... ROWS='cola mrpc'   dev scores beside a transformers loop"
@@ -36,6 +37,12 @@ test: $(INSTALLED_DEV)
 
 test-slow: $(INSTALLED_DEV)
 	$(BIN)/pytest -m slow --durations=10
+
+# Twenty kills, 10,000 inputs a reader; figures are added to TORTURE_LOG as JSON lines.
+TORTURE_LOG ?= torture.jsonl
+torture: $(INSTALLED_DEV)
+	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	BERTSMITH_TORTURE=1 BERTSMITH_TORTURE_LOG=$(abspath $(TORTURE_LOG)) $(BIN)/pytest tests/faults tests/fuzz --durations=20
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check src tests benchmarks

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -18,6 +18,8 @@ class Rows:
 
     x: torch.Tensor
     y: torch.Tensor
+    spare = False
+    counts: ClassVar[dict[str, int]] = {}
 
     @property
     def tokens(self) -> int:

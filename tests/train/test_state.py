@@ -12,7 +12,7 @@ from torch import nn
 
 from bertsmith.common.errors import CheckpointError
 from bertsmith.train.optimizers import OPTIMIZERS, build_optimizer
-from bertsmith.train.state import latest_state, load_state, save_state
+from bertsmith.train.state import Snapshot, latest_state, load_state, save_state
 
 
 def made(name: str = "adamw", seed: int = 0):
@@ -33,7 +33,7 @@ def test_training_goes_on_bit_for_bit(name: str, tmp_path) -> None:
     model, optimizer = made(name)
     for seed in range(3):
         step(model, optimizer, seed)
-    save_state(tmp_path, 3, model, optimizer, {"tokens": 12, "rate": 0.1}, keep=3)
+    save_state(tmp_path, 3, Snapshot.of(model, optimizer), {"tokens": 12, "rate": 0.1}, keep=3)
     other, its_optimizer = made(name, seed=9)
     state = load_state(tmp_path / "step-00000003")
     state.restore(other, its_optimizer)
@@ -48,14 +48,16 @@ def test_training_goes_on_bit_for_bit(name: str, tmp_path) -> None:
 def test_the_last_few_are_kept(tmp_path) -> None:
     model, optimizer = made()
     for number in range(1, 6):
-        save_state(tmp_path, number, model, optimizer, {}, keep=2)
+        save_state(tmp_path, number, Snapshot.of(model, optimizer), {}, keep=2)
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["step-00000004", "step-00000005"]
 
 
 def saved(tmp_path: Path) -> list[Path]:
     model, optimizer = made()
     step(model, optimizer, 0)
-    return [save_state(tmp_path, n, model, optimizer, {}, keep=9) for n in (100, 200, 300)]
+    return [
+        save_state(tmp_path, n, Snapshot.of(model, optimizer), {}, keep=9) for n in (100, 200, 300)
+    ]
 
 
 def test_half_written_checkpoints(tmp_path) -> None:
@@ -105,7 +107,7 @@ def test_the_optimizer_state_is_the_same_bits(tmp_path) -> None:
     for name in OPTIMIZERS:
         model, optimizer = made(name)
         step(model, optimizer, 0)
-        folder = save_state(tmp_path / name, 1, model, optimizer, {}, keep=1)
+        folder = save_state(tmp_path / name, 1, Snapshot.of(model, optimizer), {}, keep=1)
         other, its_optimizer = made(name, seed=1)
         load_state(folder).restore(other, its_optimizer)
         before, after = optimizer.state_dict(), its_optimizer.state_dict()
@@ -126,7 +128,7 @@ def test_after_going_back_the_new_checkpoint_is_kept(tmp_path) -> None:
         (tmp_path / f"step-{number:08d}" / "model.safetensors").unlink()
     model, optimizer = made()
     for number in (107, 114):
-        save_state(tmp_path, number, model, optimizer, {}, keep=1)
+        save_state(tmp_path, number, Snapshot.of(model, optimizer), {}, keep=1)
         state, problems = latest_state(tmp_path)
         assert state is not None
         assert (state.step, len(problems)) == (number, 2)
@@ -136,7 +138,7 @@ def test_after_going_back_the_new_checkpoint_is_kept(tmp_path) -> None:
 def test_a_step_is_saved_again(tmp_path) -> None:
     model, optimizer = made()
     for attempt in range(2):
-        save_state(tmp_path, 5, model, optimizer, {"attempt": attempt}, keep=1)
+        save_state(tmp_path, 5, Snapshot.of(model, optimizer), {"attempt": attempt}, keep=1)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
     assert load_state(tmp_path / "step-00000005").extra == {"attempt": 1}
 
@@ -144,14 +146,14 @@ def test_a_step_is_saved_again(tmp_path) -> None:
 def test_a_full_disk(tmp_path, monkeypatch) -> None:
     """The earlier checkpoint stays, the unfinished one goes, and the message says what to do."""
     model, optimizer = made()
-    save_state(tmp_path, 1, model, optimizer, {}, keep=1)
+    save_state(tmp_path, 1, Snapshot.of(model, optimizer), {}, keep=1)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("bertsmith.train.state.write_json", full)
     with pytest.raises(CheckpointError, match=r"disk is full(.|\n)*make room"):
-        save_state(tmp_path, 2, model, optimizer, {}, keep=1)
+        save_state(tmp_path, 2, Snapshot.of(model, optimizer), {}, keep=1)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
     assert load_state(tmp_path / "step-00000001").step == 1
 
@@ -160,7 +162,7 @@ def test_a_model_of_another_shape_is_left_alone(tmp_path) -> None:
     """A matrix of one row must not be spread over many."""
     small, large = nn.Linear(3, 1), nn.Linear(3, 2)
     optimizer = build_optimizer("adamw", small.named_parameters(), 1e-3)
-    folder = save_state(tmp_path, 1, small, optimizer, {}, keep=1)
+    folder = save_state(tmp_path, 1, Snapshot.of(small, optimizer), {}, keep=1)
     before = large.weight.detach().clone()
     with pytest.raises(CheckpointError, match="weight is"):
         load_state(folder).restore(large, build_optimizer("adamw", large.named_parameters(), 1e-3))
@@ -179,7 +181,7 @@ def test_buffers_and_ties(tmp_path) -> None:
     first, second = model(), model()
     step_of = build_optimizer("adamw", first.named_parameters(), 1e-3)
     first(torch.randn(4, 3)).sum().backward()
-    folder = save_state(tmp_path, 1, first, step_of, {}, keep=1)
+    folder = save_state(tmp_path, 1, Snapshot.of(first, step_of), {}, keep=1)
     state = load_state(folder)
     assert "1.weight" not in state.weights
     state.restore(second, build_optimizer("adamw", second.named_parameters(), 1e-3))
@@ -194,7 +196,7 @@ SAVER = """
     import torch
     from torch import nn
     from bertsmith.train.optimizers import build_optimizer
-    from bertsmith.train.state import save_state
+    from bertsmith.train.state import Snapshot, save_state
 
     torch.set_num_threads(1)
     model = nn.Linear(100, 100)
@@ -208,7 +210,7 @@ SAVER = """
         while True:
             number += 1
             # Each step twice: a checkpoint is replaced as safely as it is made.
-            save_state(root, (number + 1) // 2, model, optimizer, {}, keep=1)
+            save_state(root, (number + 1) // 2, Snapshot.of(model, optimizer), {}, keep=1)
 
     rng = random.Random(0)
     for attempt in range(12):
@@ -239,5 +241,5 @@ def test_killed_at_any_moment_of_a_save(tmp_path) -> None:
         assert state.step >= 2
         model = nn.Linear(100, 100)
         optimizer = build_optimizer("adamw", model.named_parameters(), 1e-2)
-        save_state(root, state.step + 1, model, optimizer, {}, keep=1)
+        save_state(root, state.step + 1, Snapshot.of(model, optimizer), {}, keep=1)
         assert [path.name for path in root.iterdir()] == [f"step-{state.step + 1:08d}"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.files import write_json
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.text.tokenizer_files import CONFIG, TOKENIZER
@@ -22,6 +23,7 @@ _SIDES = ("padding_side", "truncation_side")
 # Lists of control tokens beyond BERT's five: the key of transformers to 4, and that since 5.
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens")
 _LENGTH, _INPUTS = "model_max_length", "model_input_names"
+_DIGITS = 9  # of an id, at most: readers keep ids in 32 bits
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,13 @@ def _added(tokenizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterato
         pairs = by_id.items() if isinstance(by_id, dict) else ()
         listed = [
             {"id": int(number), **one} for number, one in pairs
-            if number.isdecimal() and isinstance(one, dict)
+            if number.isdecimal() and len(number) <= _DIGITS and isinstance(one, dict)
         ]  # fmt: skip
     for one in listed:
         whole = isinstance(one, dict) and isinstance(one.get("id"), int)
-        if whole and isinstance(one.get("content"), str) and one["content"] not in SPECIAL:
+        if not whole or not 0 <= one["id"] < 10**_DIGITS:
+            continue
+        if isinstance(one.get("content"), str) and one["content"] not in SPECIAL:
             yield one
 
 
@@ -104,8 +108,8 @@ def _fits(added: Mapping[str, Any], tokenizer: Tokenizer) -> bool:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(file.read_text("utf-8"))
-        json.dumps(raw, ensure_ascii=False, allow_nan=False).encode("utf-8")  # what can be written
-    except (OSError, ValueError, RecursionError):
+        raw = strict_json.loads(file.read_text("utf-8"))
+        json.dumps(raw, ensure_ascii=False).encode("utf-8")  # no half characters
+    except (OSError, ValueError):
         return {}
     return raw if isinstance(raw, dict) else {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertsmith.checkpoints.hub import download, is_hub_name
 from bertsmith.checkpoints.tensorflow import find_prefix
+from bertsmith.common import strict_json
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.text.tokenizer import Tokenizer
@@ -119,9 +119,9 @@ def shards_of(index: Path) -> dict[str, str]:
         ModelError: the index is damaged, or names a file outside its folder.
     """
     try:
-        names = json.loads(index.read_text("utf-8"))["weight_map"]
+        names = strict_json.loads(index.read_text("utf-8"))["weight_map"]
         found = {str(name): str(file) for name, file in names.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise ModelError(f"the index of the shards can not be read: {error}", file=index) from None
     for file in set(found.values()):
         if Path(file).name != file or file in ("", ".", "..") or not file.isprintable():

@@ -14,12 +14,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertsmith.cli import common
 from bertsmith.common.errors import SettingsError
 from bertsmith.common.settings import add_flags
 from bertsmith.finetune.settings import FinetuneSettings
+
+if TYPE_CHECKING:
+    from bertsmith.train.processes import Processes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fine-tune and show the result."""
     from bertsmith.common.console import emit
+    from bertsmith.train.processes import joined
 
     if arguments.resume and arguments.recipe is None:
         arguments.recipe = str(_settings_of_run(arguments.out))
     settings = common.settings(arguments, FinetuneSettings)
-    summary = (_glue if settings.task == "glue" else _single)(arguments, settings)
+    with joined() as processes:
+        run_all = _glue if settings.task == "glue" else _single
+        summary = run_all(arguments, settings, processes)
     if arguments.json:
         emit(summary)
     return 0
@@ -65,7 +71,9 @@ def _settings_of_run(out: Path) -> Path:
     return out / "config.toml"
 
 
-def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
+def _single(
+    arguments: argparse.Namespace, settings: FinetuneSettings, processes: Processes
+) -> dict[str, Any]:
     from bertsmith.finetune.model import check_layers
     from bertsmith.finetune.prepare import prepare, show_data
     from bertsmith.finetune.repeats import finetune, show_runs
@@ -76,17 +84,19 @@ def _single(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[s
     check_layers(arguments.model, settings)  # before any data is read
     prepared = prepare(task, arguments.model, arguments.data, settings.max_length)
     show_data(prepared)
-    summary = finetune(prepared, arguments.out, settings, arguments.resume)
+    summary = finetune(prepared, arguments.out, settings, arguments.resume, processes)
     show_runs(summary)
     show(summary, arguments.out)
     return summary
 
 
-def _glue(arguments: argparse.Namespace, settings: FinetuneSettings) -> dict[str, Any]:
+def _glue(
+    arguments: argparse.Namespace, settings: FinetuneSettings, processes: Processes
+) -> dict[str, Any]:
     from bertsmith.finetune.glue import finetune_glue, show
 
     summary = finetune_glue(
-        arguments.model, arguments.data, arguments.out, settings, arguments.resume
+        arguments.model, arguments.data, arguments.out, settings, arguments.resume, processes
     )
     show(summary, arguments.out)
     return summary

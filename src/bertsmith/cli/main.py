@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -39,6 +40,7 @@ _COMPUTING = ("quickstart", "pretrain", "finetune", "evaluate", "predict", "embe
 # model a fifth of its speed and this some 3 %.
 _SPINS = "3000"
 
+_FIRST_SPEAKS_S = 2.0
 _OF_THE_USER = (
     errno.ENOSPC, errno.EACCES, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST,
@@ -83,12 +85,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if not words or words[0] not in VERBS:
             return _without_verb(words)
-        verb = importlib.import_module(f"bertsmith.cli.{words[0]}")
-        parser = Parser(prog=f"bertsmith {words[0]}", description=verb.__doc__)
+        # An input folder of the name show is ./show.
+        name, rest = words[0], words[1:]
+        if words[:2] == ["corpus", "show"]:
+            name, rest = "corpus show", words[2:]
+        verb = importlib.import_module(f"bertsmith.cli.{name.replace(' ', '_')}")
+        parser = Parser(prog=f"bertsmith {name}", description=verb.__doc__)
         verb.add_arguments(parser)
-        return int(verb.run(parser.parse_known(words[1:])))
+        return int(verb.run(parser.parse_known(rest)))
     except BertsmithError as error:
-        print(f"bertsmith: error: {error}", file=sys.stderr)
+        complain(error)
         return 2
     except BrokenPipeError:
         # The reader of our output (head, say) has gone; nothing is left to say to it.
@@ -100,8 +106,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _OF_THE_USER:
             raise
-        print(f"bertsmith: error: {error.filename or 'writing'}: {error.strerror}", file=sys.stderr)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        mend = "\n  mend: make room and run the same command again" if full else ""
+        where = error.filename or "writing"
+        print(f"bertsmith: error: {where}: {error.strerror}{mend}", file=sys.stderr)
         return 2
+
+
+def complain(error: BertsmithError) -> None:
+    """Say what is wrong; of several processes the first says what all have found."""
+    rank = os.environ.get("RANK", "0") if os.environ.get("WORLD_SIZE", "1") != "1" else "0"
+    if rank != "0":
+        # If the first found it too, its launcher ends this process meanwhile.
+        time.sleep(_FIRST_SPEAKS_S)
+    who = "bertsmith" if rank == "0" else f"bertsmith (process {rank})"
+    print(f"{who}: error: {error}", file=sys.stderr)
 
 
 def settle(verb: str) -> None:

@@ -6,6 +6,10 @@ steps or tokens on the same CPU, to the same weights bit for bit.
   bertsmith pretrain corpus --out run --steps 10000 --preset mini --lengths 128 --length-shares 1
   bertsmith pretrain corpus --out run --recipe my_settings.toml --seed 7
   bertsmith pretrain corpus --out run --from my_bert --steps 2000 --learning-rate 5e-5
+  torchrun --nproc-per-node 8 -m bertsmith pretrain corpus --out run --steps 10000
+
+Several processes (torchrun, Slurm, Kubernetes: docs/scale.md) share every batch; losses and weights
+are those of one process. A run may go on with another number of them.
 """
 
 from __future__ import annotations
@@ -19,7 +23,11 @@ from bertsmith.pretrain.settings import PretrainSettings
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith pretrain``."""
-    parser.add_argument("corpus", type=Path, metavar="CORPUS", help="folder of bertsmith corpus")
+    parser.add_argument(
+        "corpus",
+        metavar="CORPUS",
+        help="folder of bertsmith corpus, or its URL (copied to a cache)",
+    )
     parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
     parser.add_argument(
         "--from",
@@ -43,15 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Pre-train and show the result."""
     from bertsmith.common.console import emit
+    from bertsmith.corpus.locate import local_folder
     from bertsmith.pretrain.run import pretrain
     from bertsmith.pretrain.summary import show
+    from bertsmith.train.processes import joined
 
     if arguments.resume and arguments.recipe is None:
         arguments.recipe = str(arguments.out / "config.toml")
     settings = common.settings(arguments, PretrainSettings)
-    summary = pretrain(
-        arguments.corpus, arguments.out, settings, resume=arguments.resume, start=arguments.start
-    )
+    with joined() as processes:
+        processes.first(lambda: local_folder(arguments.corpus))  # once where they share a cache
+        summary = pretrain(
+            local_folder(arguments.corpus), arguments.out, settings, resume=arguments.resume,
+            start=arguments.start, processes=processes,
+        )  # fmt: skip
     show(summary, arguments.out)
     if arguments.json:
         emit(summary)

@@ -54,6 +54,11 @@ def muted() -> Iterator[None]:
         _muted = before
 
 
+def silence() -> None:
+    """Nothing more is shown or written: another process of the same run speaks for all."""
+    console.quiet = True
+
+
 def warn(text: str) -> None:
     """One line that the user should not miss."""
     if _muted:
@@ -78,6 +83,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def emit(value: Any) -> None:
     """Write one JSON object on a line of stdout, for programs."""
+    if console.quiet:
+        return
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # A lone surrogate in a user's text must not make the output fail.
     sys.stdout.write(text.encode("utf-8", errors="backslashreplace").decode("utf-8") + "\n")

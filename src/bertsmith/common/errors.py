@@ -7,8 +7,13 @@ a traceback. Any other exception is a fault of ours: exit status 1, with its tra
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
+
+# A file may hold anything: what is shown of it is of limited length, and can not steer a terminal.
+_LONGEST_VALUE, _LONGEST_TEXT = 500, 2000  # characters
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 class BertsmithError(Exception):
@@ -43,17 +48,29 @@ class BertsmithError(Exception):
         if self.line is not None:
             where += f":{self.line}" if where else f"line {self.line}"
         text = f"{where}: {self.message}" if where else self.message
+        text = _cut(text, _LONGEST_TEXT)
         if self.value is not None:
-            text += f" (got {self.value!r})"
+            text += f" (got {_cut(_spelled(self.value), _LONGEST_VALUE)})"
         if self.mend:
-            text += f"\n  mend: {self.mend}"
-        return text
+            text += f"\n  mend: {_cut(self.mend, _LONGEST_TEXT)}"
+        return _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process borders by pickle; the keyword arguments have to come along.
         return _rebuild, (
             type(self), self.message, self.file, self.line, self.value, self.mend,
         )  # fmt: skip
+
+
+def _spelled(value: object) -> str:
+    try:
+        return repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        return f"a {type(value).__name__}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} ... and {len(text) - most:,} characters"
 
 
 def _rebuild(

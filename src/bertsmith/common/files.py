@@ -35,8 +35,10 @@ def atomic_path(target: Path) -> Iterator[Path]:
         sync(part)
         part.replace(target)
         sync(target.parent)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, name):
+            error.filename = str(target)  # what the user knows; a full disk names no file at all
         raise
 
 

@@ -37,6 +37,7 @@ def setting(
     unit: str = "",
     choices: Sequence[str] = (),
     group: str = "settings",
+    changeable: bool = False,
 ) -> Any:
     """A field of a settings class.
 
@@ -46,8 +47,12 @@ def setting(
         unit: the unit of the value, shown as the flag's placeholder.
         choices: the values allowed, where they can be listed.
         group: the heading under which ``--help`` shows the flag.
+        changeable: whether a run may go on with another value.
     """
-    metadata = {"help": help, "unit": unit, "choices": tuple(choices), "group": group}
+    metadata = {
+        "help": help, "unit": unit, "choices": tuple(choices), "group": group,
+        "changeable": changeable,
+    }  # fmt: skip
     if isinstance(default, dict | list):
         raise TypeError("settings are immutable: use a tuple")
     return dataclasses.field(default=default, metadata=metadata)
@@ -125,6 +130,16 @@ def check(
             raise SettingsError(f"unknown setting {key!r}", file=path, mend=mend)
         values[name] = _convert(hints[name], value, fields[name], key, path)
     return values
+
+
+def differences(was: DataclassType, now: DataclassType) -> list[str]:
+    """What of two settings of one class differs, in words, beside what may change."""
+    before, after = to_mapping(was), to_mapping(now)
+    return [
+        f"{field.name} was {before[field.name]} and is {after[field.name]}"
+        for field in dataclasses.fields(now)
+        if before[field.name] != after[field.name] and not field.metadata["changeable"]
+    ]
 
 
 def to_mapping(settings: DataclassType) -> dict[str, Any]:
@@ -236,6 +251,11 @@ def _convert(
     return _scalar(base, value, field, name, path)
 
 
+def text_is_whole(text: object) -> bool:
+    """Whether a text is a whole number in digits."""
+    return isinstance(text, str) and text.strip().lstrip("+-").isdigit()
+
+
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
 
 
@@ -265,9 +285,9 @@ def _scalar(
         if base is int:
             if number != int(number):
                 raise problem
-            return (
-                int(text) if isinstance(text, str) and text.lstrip("+-").isdigit() else int(number)
-            )
+            if isinstance(text, int) or text_is_whole(text):
+                return int(text)  # not by way of a float, which has 53 bits
+            return int(number)
     except (TypeError, ValueError, OverflowError):
         raise problem from None
     return number

@@ -11,8 +11,9 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from bertsmith.common.console import Bar, note
 from bertsmith.common.errors import CorpusError, InputError
 from bertsmith.common.settings import to_mapping
 from bertsmith.corpus import folder
+from bertsmith.corpus.cluster import Cluster, arrived, connected, encode_there
 from bertsmith.corpus.encode import Text, Unit, encode_unit
 from bertsmith.corpus.figures import count_tokens, find_warnings, sum_up
 from bertsmith.corpus.manifest import Manifest
@@ -36,25 +38,30 @@ from bertsmith.text.tokenizer import Tokenizer
 _VERSION = 1  # of what is made of the inputs; part of a corpus's key
 
 
-def build_corpus(inputs: list[str], out: Path, settings: CorpusSettings) -> Manifest:
+def build_corpus(
+    inputs: list[str], out: Path, settings: CorpusSettings, scheduler: str | None = None
+) -> Manifest:
     """Build a corpus in ``out``, or finish one whose build was interrupted.
 
     Args:
         inputs: files, folders, globs or URLs.
         out: the corpus folder.
         settings: the settings in force.
+        scheduler: address of a Dask cluster that encodes, which has to see ``out``; processes of
+            this machine where it is None.
 
     Raises:
         InputError: an input is missing, unreadable or malformed, or there is no text at all.
         SettingsError: the settings contradict the vocabulary that is given.
-        CorpusError: ``out`` holds something else, or the disk is full.
+        CorpusError: ``out`` holds something else, the disk is full, or the cluster fails.
     """
     out = Path(out)
     sources = find_sources(inputs)
     given = given_tokenizer(settings)
     try:
-        with folder.locked(out):
-            return _build(sources, out, settings, given)
+        cluster = connected(scheduler) if scheduler else nullcontext()
+        with cluster as connection, folder.locked(out):
+            return _build(sources, out, settings, given, connection)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
@@ -66,7 +73,11 @@ def build_corpus(inputs: list[str], out: Path, settings: CorpusSettings) -> Mani
 
 
 def _build(
-    sources: list[Source], out: Path, settings: CorpusSettings, given: Tokenizer | None
+    sources: list[Source],
+    out: Path,
+    settings: CorpusSettings,
+    given: Tokenizer | None,
+    cluster: Cluster | None,
 ) -> Manifest:
     inputs = [
         {"url": source.url, "kind": source.kind, "bytes": source.size, "sha256": digest}
@@ -85,7 +96,7 @@ def _build(
             note(f"{out} holds this corpus already; nothing is left to do")
             return manifest
     vocabulary = prepare(sources, out, settings, given, key)
-    records, dropped = _encode(sources, out, settings, vocabulary)
+    records, dropped = _encode(sources, out, settings, vocabulary, cluster)
     shards = [shard for record in records for shard in record["shards"]]
     parts = sum_up(shards)
     if not parts["train"]["documents"]:
@@ -110,12 +121,20 @@ def _build(
 
 
 def _encode(
-    sources: list[Source], out: Path, settings: CorpusSettings, vocabulary: Prepared
+    sources: list[Source],
+    out: Path,
+    settings: CorpusSettings,
+    vocabulary: Prepared,
+    cluster: Cluster | None,
 ) -> tuple[list[dict[str, Any]], int]:
     """Encode all units; returns their records and the number of copies dropped."""
-    (out / folder.SHARDS).mkdir(parents=True, exist_ok=True)
+    shards_folder = out / folder.SHARDS
+    shards_folder.mkdir(parents=True, exist_ok=True)
+    if cluster:  # whose workers run in folders of their own
+        out, shards_folder = out.resolve(), shards_folder.resolve()
+        cluster.check(out / folder.VOCABULARY)
     found, dropped = vocabulary.survey, list[bytes]()
-    units = _units(sources, out / folder.SHARDS, settings, found, dropped)
+    units = _units(sources, shards_folder, settings, found, dropped)
     most = 1 + int(found.size / (settings.shard_mb * 1e6))
     workers = min(settings.workers or os.cpu_count() or 1, most)
     encode = partial(
@@ -123,10 +142,12 @@ def _encode(
         tokenizer_folder=out / folder.TOKENIZER,
         digest=vocabulary.tokenizer.digest,
     )
-    records = []
+    records: list[dict[str, Any]] = []
     try:
         with Bar("encoding", found.size) as bar:
-            for record in in_order(encode, units, workers):
+            for record in _results(encode, units, workers, cluster):
+                if cluster:
+                    arrived(shards_folder / f"{len(records):06d}.json")
                 records.append(record)
                 bar.advance(record["text_bytes"])
     except BrokenExecutor:
@@ -136,6 +157,18 @@ def _encode(
             mend="run the same command again, with fewer --workers or a smaller --shard-mb",
         ) from None
     return records, len(dropped)
+
+
+def _results(
+    encode: Callable[[Unit], dict[str, Any]],
+    units: Iterator[Unit],
+    workers: int,
+    cluster: Cluster | None,
+) -> Iterator[dict[str, Any]]:
+    if cluster is None:
+        return in_order(encode, units, workers)
+    there = partial(encode_there, encode)
+    return in_order(there, units, workers, cluster.executor, lambda: 2 * cluster.workers())
 
 
 def _units(

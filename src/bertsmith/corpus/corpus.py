@@ -6,16 +6,19 @@ import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bertsmith.common.errors import CorpusError
 from bertsmith.common.files import sha256
 from bertsmith.corpus.encode import PARTS
-from bertsmith.corpus.folder import SHARDS, TOKENIZER
+from bertsmith.corpus.folder import MANIFEST, SHARDS, TOKENIZER
 from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.shards import Shard, open_shard
 from bertsmith.text.tokenizer import Tokenizer
+
+_CHEAP_TO_VERIFY = 1 << 30  # bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Corpus:
         tokens: number of tokens.
         document_tokens: ``[D]`` int64, tokens of each document.
         document_sentences: ``[D]`` int64, sentences of each document.
-        digest: SHA-256 of the content, for checks that two runs used the same.
+        digest: SHA-256 of the content of all parts, for checks that two runs used the same.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, part: str, shards: list[Shard]) -> None:
@@ -58,17 +61,19 @@ class Corpus:
         self.documents = len(self.document_tokens)
         self.sentences = int(self.document_sentences.sum())
         self.tokens = int(self.document_tokens.sum())
-        names = [s["sha256"] for s in manifest.shards if s["file"] and s["part"] == part]
+        # Both parts: figures on another held-out part would not belong into the same curve.
+        names = [s["sha256"] for s in manifest.shards if s["file"]]
         self.digest = hashlib.sha256("".join(names).encode()).hexdigest()
 
     @classmethod
-    def open(cls, folder: Path, part: str = "train", verify: bool = False) -> Corpus:
+    def open(cls, folder: Path, part: str = "train", verify: bool | None = None) -> Corpus:
         """Map the shards of a part.
 
         Args:
             folder: what ``bertsmith corpus`` wrote.
             part: ``train`` or ``held_out``; the latter may have no document.
-            verify: check every shard's SHA-256, which reads all of it.
+            verify: check every shard's SHA-256, which reads all of it; None where the shards of the
+                part have 1 GiB at most, which takes a second or two. Sizes are always checked.
 
         Raises:
             CorpusError: the corpus is missing, unfinished or damaged; the message names the shard.
@@ -80,17 +85,30 @@ class Corpus:
         folder = Path(folder)
         manifest = Manifest.read(folder)
         shards = []
-        for record in manifest.shards:
-            if record["part"] == part and record["file"]:
-                path = folder / SHARDS / record["file"]
-                shards.append(open_shard(path, record["bytes"]))
-                if verify and sha256(path) != record["sha256"]:
-                    raise CorpusError(
-                        "the shard's checksum is wrong: it was damaged", file=path,
-                        mend="remove manifest.json and build the corpus again: only what is "
-                        "damaged is made anew",
-                    )  # fmt: skip
+        records = _records(folder, manifest, part)
+        if verify is None:
+            verify = sum(record["bytes"] for record in records) <= _CHEAP_TO_VERIFY
+        for record in records:
+            path = folder / SHARDS / record["file"]
+            shards.append(open_shard(path, record["bytes"]))
+            if verify and sha256(path) != record["sha256"]:
+                raise CorpusError(
+                    "the shard's checksum is wrong: it was damaged", file=path,
+                    mend="remove manifest.json and build the corpus again: only what is "
+                    "damaged is made anew",
+                )  # fmt: skip
         return cls(folder, manifest, part, shards)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The mapped shards in their order."""
+        return self._shards
+
+    def origin(self, number: int) -> tuple[Path, int]:
+        """The shard that document ``number`` lies in, and its place there, counted from 0."""
+        at = bisect_right(self._first_document, number) - 1
+        records = [s for s in self.manifest.shards if s["part"] == self.part and s["file"]]
+        return self.folder / SHARDS / records[at]["file"], number - self._first_document[at]
 
     def document(self, number: int) -> Document:
         """Document ``number``, counted from 0.
@@ -111,4 +129,26 @@ class Corpus:
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer that the token ids are of."""
-        return Tokenizer.load(self.folder / TOKENIZER)
+        tokenizer = Tokenizer.load(self.folder / TOKENIZER)
+        if tokenizer.digest != self.manifest.vocabulary_digest:
+            raise CorpusError(
+                "the tokenizer is not the one that the text was encoded with: the ids in the "
+                "shards stand for other pieces",
+                file=self.folder / TOKENIZER,
+                mend="put the tokenizer back, or remove manifest.json and build the corpus again",
+            )
+        return tokenizer
+
+
+def _records(folder: Path, manifest: Manifest, part: str) -> list[dict[str, Any]]:
+    """The manifest's records of the shards of a part."""
+    try:
+        records = [one for one in manifest.shards if one["part"] == part and one["file"]]
+        for one in records:
+            int(one["bytes"]), str(one["sha256"]), str(one["file"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorpusError(
+            f"the manifest is damaged: {error!r} in the record of a shard", file=folder / MANIFEST,
+            mend="remove manifest.json and build the corpus again",
+        ) from None  # fmt: skip
+    return records

@@ -201,7 +201,7 @@ def _parquet(source: Source, settings: CorpusSettings) -> Iterator[str]:
                     if text is not None and not isinstance(text, str):
                         raise InputError(f"column {column!r} is not text", file=source.url)
                     yield text or ""
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"the file is not Parquet: {error}", file=source.url) from None
 
 

@@ -59,11 +59,12 @@ def read_lines(
 
 def cut_line(line: str) -> Iterator[str]:
     """``line`` in pieces of at most ``LONGEST_LINE`` characters, cut at spaces where possible."""
-    while len(line) > LONGEST_LINE:
-        at = line.rfind(" ", 1, LONGEST_LINE) + 1 or LONGEST_LINE
-        yield line[:at]
-        line = line[at:]
-    yield line
+    at = 0  # not by cutting the rest off, which copies it each time
+    while len(line) - at > LONGEST_LINE:
+        end = line.rfind(" ", at + 1, at + LONGEST_LINE) + 1 or at + LONGEST_LINE
+        yield line[at:end]
+        at = end
+    yield line[at:] if at else line
 
 
 def _decoded(stream: BinaryIO, name: str, encoding: str, errors: str) -> Iterator[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import CorpusError
 from bertsmith.common.files import write_json
 from bertsmith.corpus.folder import MANIFEST
 
 _VERSION = 1
+_KINDS = {
+    "key": str, "settings": dict, "inputs": list, "shards": list, "parts": dict,
+    "vocabulary_size": int, "vocabulary_digest": str, "formats": dict, "warnings": list,
+}  # fmt: skip
 
 
 @dataclass
@@ -46,6 +50,20 @@ class Manifest:
     version: int = _VERSION
     warnings: list[str] = field(default_factory=list)
 
+    def _check(self) -> None:
+        """Raise ValueError where a value is not of its kind, or a shard lies elsewhere."""
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} is not of its type")
+        for shard in self.shards:
+            if not shard["file"]:  # a unit without documents of this part has none
+                continue
+            values = [shard[name] for name in ("part", "file", "sha256")]
+            if not all(isinstance(one, str) for one in values) or type(shard["bytes"]) is not int:
+                raise ValueError("the record of a shard is not whole")
+            if Path(shard["file"]).name != shard["file"]:
+                raise ValueError(f"shard {shard['file']!r} is not in the corpus")
+
     def totals(self, part: str) -> dict[str, Any]:
         """Figures of a part, with tokens a word and the share of unknown tokens."""
         figures = dict(self.parts[part])
@@ -77,8 +95,9 @@ class Manifest:
                 mend="run bertsmith corpus to its end; it goes on where it was interrupted",
             )  # fmt: skip
         try:
-            manifest = cls(**json.loads(path.read_text("utf-8")))
-        except (ValueError, TypeError, OSError) as error:
+            manifest = cls(**strict_json.loads(path.read_text("utf-8")))
+            manifest._check()
+        except (ValueError, TypeError, KeyError, OSError) as error:
             raise CorpusError(f"the manifest is damaged: {error}", file=path) from None
         if manifest.version != _VERSION:
             raise CorpusError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 
 from bertsmith.common.errors import SettingsError
@@ -80,8 +79,8 @@ class CorpusSettings:
             "held_out_percent must be in [0, 100)", value=self.held_out_percent,
         )  # fmt: skip
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            "".encode(self.encoding)  # which refuses codecs from bytes to bytes, as base64
+        except (LookupError, ValueError):
             raise SettingsError("there is no such encoding", value=self.encoding) from None
 
     @property

@@ -82,7 +82,9 @@ def open_shard(path: Path, size: int) -> Shard:
         # Closing gives the file handle back, the mapping lives as long as the arrays: a corpus can
         # have more shards than a process may have open files.
         with pa.memory_map(str(path)) as mapped:
-            column = pa.ipc.open_file(mapped).get_batch(0).column("sentences")
+            batch = pa.ipc.open_file(mapped).get_batch(0)
+            batch.validate(full=True)  # offsets only: they rise, and end within the tokens
+            column = batch.column("sentences")
         sentences = column.values
         return Shard(
             sentences.values.to_numpy(zero_copy_only=True),

@@ -8,7 +8,7 @@ from bertsmith.common.console import note, table, warn
 from bertsmith.corpus.manifest import Manifest
 
 
-def show(manifest: Manifest, folder: Path) -> None:
+def show(manifest: Manifest, folder: Path | str) -> None:
     """Print the manifest as a table, with its warnings."""
     train, held_out = manifest.totals("train"), manifest.totals("held_out")
     names = {

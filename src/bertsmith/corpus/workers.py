@@ -1,4 +1,4 @@
-"""Processes that encode units; this is where another way of running them would go."""
+"""Processes that encode units, or an executor of another kind in their place."""
 
 from __future__ import annotations
 
@@ -15,26 +15,44 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_order(function: Callable[[T], R], items: Iterable[T], workers: int) -> Iterator[R]:
+def in_order(
+    function: Callable[[T], R],
+    items: Iterable[T],
+    workers: int,
+    executor: Executor | None = None,
+    ahead: Callable[[], int] | None = None,
+) -> Iterator[R]:
     """The results of ``function`` in the order of ``items``, at most a few computed ahead.
 
     Args:
         function: what to call; it and the items have to be picklable.
         items: read only as fast as they are worked on, so that they are never all in memory.
         workers: number of processes; 1 for none.
+        executor: runs the calls in place of processes, and is shut down by who made it.
+        ahead: how many calls may be in flight at a moment; ``workers`` where it is None.
     """
-    running: deque[Future[R]] = deque()
-    with _executor(workers) as executor:
+    if executor is not None:
+        yield from _in_order(executor, function, items, ahead or (lambda: workers))
+        return
+    with _executor(workers) as own:
         try:
-            for item in items:
-                running.append(executor.submit(function, item))
-                if len(running) > workers:
-                    yield running.popleft().result()
-            while running:
-                yield running.popleft().result()
+            yield from _in_order(own, function, items, lambda: workers)
         except BaseException:
-            executor.shutdown(cancel_futures=True)
+            own.shutdown(cancel_futures=True)
             raise
+
+
+def _in_order(
+    executor: Executor, function: Callable[[T], R], items: Iterable[T], ahead: Callable[[], int]
+) -> Iterator[R]:
+    running: deque[Future[R]] = deque()
+    for item in items:
+        running.append(executor.submit(function, item))
+        # More than one result can be due: a cluster may have become smaller meanwhile.
+        while len(running) > ahead():
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
 
 
 def _executor(workers: int) -> Executor:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bertsmith.corpus.folder import SHARDS
+from bertsmith.corpus.hashes import Hashes, combined, sentence_hashes
 from bertsmith.corpus.shards import Shard
 from bertsmith.doctor.chart import Fact, Finding, Grade, Observations, counted, percent
-from bertsmith.doctor.hashes import Hashes, combined, sentence_hashes
 from bertsmith.doctor.shards import Part
 from bertsmith.text.tokenizer import Tokenizer
 

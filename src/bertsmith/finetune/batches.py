@@ -11,6 +11,7 @@ import numpy as np
 from bertsmith.common.randomness import ORDER, stream
 from bertsmith.tasks.batch import TaskBatch
 from bertsmith.tasks.task import Feature, Head
+from bertsmith.train.processes import bounds
 
 
 class FeatureBatches:
@@ -32,12 +33,19 @@ class FeatureBatches:
         self.steps_an_epoch = math.ceil(len(features) / batch_size)
         self._order = lru_cache(maxsize=2)(self._compute_order)
 
-    def batch(self, step: int) -> TaskBatch:
-        """Batch number ``step``, counted from 0."""
+    def batch(self, step: int, share: int = 0, shares: int = 1) -> TaskBatch:
+        """Batch number ``step``, counted from 0, or one of its shares.
+
+        A share is a run of neighbours; an empty one, of a last batch that does not go round, is
+        spare.
+        """
         epoch, place = divmod(step, self.steps_an_epoch)
         start = place * self._batch_size
         numbers = self._order(epoch)[start : start + self._batch_size]
-        return TaskBatch.of([self._features[one] for one in numbers.tolist()], self._head)
+        first, stop = bounds(len(numbers), share, shares)
+        some = numbers[first:stop] if first < stop else numbers[:1]
+        features = [self._features[one] for one in some.tolist()]
+        return TaskBatch.of(features, self._head, spare=first == stop)
 
     def _compute_order(self, epoch: int) -> np.ndarray:
         return stream(self._seed, ORDER, epoch).permutation(len(self._features))

@@ -22,10 +22,16 @@ from bertsmith.tasks.glue.layouts import SUBMISSION, layout_of
 from bertsmith.tasks.glue.paper import PAPER_TABLE_1
 from bertsmith.tasks.glue.tasks import glue_task
 from bertsmith.tasks.glue.write import zip_submission
+from bertsmith.train.processes import ALONE, Processes
 
 
 def finetune_glue(
-    model: Path, data: Path, out: Path, settings: FinetuneSettings, resume: str | None = None
+    model: Path,
+    data: Path,
+    out: Path,
+    settings: FinetuneSettings,
+    resume: str | None = None,
+    processes: Processes = ALONE,
 ) -> dict[str, Any]:
     """Fine-tune on every task found in ``data``; returns all summaries by task.
 
@@ -42,14 +48,18 @@ def finetune_glue(
              find_glue(data)]  # fmt: skip
     for name, _, its_settings in tasks:
         check_applies(name, its_settings)
-    open_group(out, settings, resume)
+    processes.first(lambda: open_group(out, settings, resume))
     for name, folder, its_settings in tasks:
         note(f"{layout_of(name).title}:")
         task = glue_task(name, its_settings)
         prepared = prepare(task, model, folder, its_settings.max_length)
         show_data(prepared)
-        summaries[name] = finetune(prepared, out / name, its_settings)
+        summaries[name] = finetune(prepared, out / name, its_settings, processes=processes)
         show_runs(summaries[name])
+    return processes.first(lambda: _conclude(out, summaries))
+
+
+def _conclude(out: Path, summaries: dict[str, dict[str, Any]]) -> dict[str, Any]:
     archive = _submission(out, list(summaries))
     learned = [name for name, one in summaries.items() if one["learned"]]
     result = {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from bertsmith.common.errors import SettingsError
 from bertsmith.common.files import write_text
-from bertsmith.common.settings import read_recipe, to_mapping, to_toml
+from bertsmith.common.settings import differences, read_recipe, to_toml
 from bertsmith.finetune.settings import FinetuneSettings
 
 CONFIG = "config.toml"
-_MAY_GROW = "restarts"  # more of them are more runs beside those that are there
 
 
 def open_group(out: Path, settings: FinetuneSettings, resume: str | None = None) -> None:
@@ -56,13 +56,9 @@ def _check_same(out: Path, settings: FinetuneSettings) -> None:
             "the folder holds a single run, which several would overwrite", file=out,
             mend="give another --out",
         )  # fmt: skip
-    was, now = to_mapping(before), to_mapping(settings)
-    other = [
-        f"{key} was {was[key]} and is {now[key]}"
-        for key in now
-        if was[key] != now[key] and not (key == _MAY_GROW and now[key] > was[key])
-    ]
-    if other:
+    if settings.restarts > before.restarts:  # more of them are more runs beside those there are
+        before = dataclasses.replace(before, restarts=settings.restarts)
+    if other := differences(before, settings):
         raise SettingsError(
             f"the folder holds runs with other settings: {'; '.join(other)}", file=out,
             mend="use --resume to go on with those runs as they are, or give another --out",

@@ -17,6 +17,7 @@ from bertsmith.finetune.run import finetune_once
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.finetune.statistics import spread
 from bertsmith.reports.html import write_report
+from bertsmith.train.processes import ALONE, Processes
 
 # Paper, appendix A.3.
 _BATCHES, _RATES, _EPOCHS = (16, 32), (5e-5, 3e-5, 2e-5), (2.0, 3.0, 4.0)
@@ -24,7 +25,11 @@ _KEPT = ("model", "adapter", "predictions", "metrics.json", "metrics.jsonl")
 
 
 def finetune(
-    prepared: Prepared, out: Path, settings: FinetuneSettings, resume: str | None = None
+    prepared: Prepared,
+    out: Path,
+    settings: FinetuneSettings,
+    resume: str | None = None,
+    processes: Processes = ALONE,
 ) -> dict[str, Any]:
     """All runs that the settings ask for; returns the summary of the best, with the others in it.
 
@@ -37,12 +42,17 @@ def finetune(
     """
     plan = plan_runs(settings)
     if len(plan) == 1:
-        return finetune_once(prepared, out, settings, resume)
-    open_group(out, settings, resume)
+        return finetune_once(prepared, out, settings, resume, processes)
+    processes.first(lambda: open_group(out, settings, resume))
     summaries = {}
     for number, (name, its_settings) in enumerate(plan, start=1):
         note(f"run {number} of {len(plan)}: {name}")
-        summaries[name] = finetune_once(prepared, out / "runs" / name, its_settings)
+        run = out / "runs" / name
+        summaries[name] = finetune_once(prepared, run, its_settings, processes=processes)
+    return processes.first(lambda: _conclude(out, summaries))
+
+
+def _conclude(out: Path, summaries: dict[str, dict[str, Any]]) -> dict[str, Any]:
     best = max(summaries, key=lambda name: _rank(summaries[name]))
     result = {**summaries[best], "best_run": best, **_compare(summaries)}
     _copy(out / "runs" / best, out)

@@ -21,23 +21,31 @@ from bertsmith.finetune.prepare import Prepared
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.finetune.summary import summarise
 from bertsmith.model.lora import merged
+from bertsmith.model.task import BertForTask
 from bertsmith.reports.html import write_report
 from bertsmith.tasks.batch import TaskBatch
 from bertsmith.tasks.parts import Judged, judge, write_predictions
 from bertsmith.tasks.record import RECORD, read_record, task_record
 from bertsmith.train.device import autocast_type, find_device
 from bertsmith.train.folder import RunFolder
-from bertsmith.train.log import METRICS, MetricsLog, read_metrics
+from bertsmith.train.log import METRICS, Log, open_log, read_metrics
 from bertsmith.train.loop import Trainer
 from bertsmith.train.memory import choose_micro_tokens
+from bertsmith.train.parallel import gathered, shard
 from bertsmith.train.peak import encoder_flops
+from bertsmith.train.processes import ALONE, Processes
 from bertsmith.train.schedule import Budget
 from bertsmith.train.session import Session, restore
 from bertsmith.train.speed import SpeedMeter
+from bertsmith.train.watch import Check, GradientGrowth, Spikes, Watch, ZeroRate, least_rate
 
 
 def finetune_once(
-    prepared: Prepared, out: Path, settings: FinetuneSettings, resume: str | None = None
+    prepared: Prepared,
+    out: Path,
+    settings: FinetuneSettings,
+    resume: str | None = None,
+    processes: Processes = ALONE,
 ) -> dict[str, Any]:
     """Fine-tune once, or go on with the run in ``out``; returns the run's summary.
 
@@ -46,30 +54,40 @@ def finetune_once(
         out: the run folder.
         settings: the settings in force.
         resume: None, ``"latest"`` or the name of a checkpoint to go on from.
+        processes: those of the run; every one of them has to call.
 
     Raises:
         BertsmithError: settings, model or run folder do not fit; or the loss became not finite.
     """
     opened = RunFolder.open(
         out, settings, prepared.sources(), keep=settings.keep_checkpoints,
-        resume=resume is not None,
+        resume=resume is not None, processes=processes,
     )  # fmt: skip
     with closing(opened) as folder:
         finished = folder.finished_summary()
         if finished is not None:
             note(f"{out} holds the finished run of these settings; nothing is left to do")
             return finished
-        return _Run(prepared, folder, settings).go(resume)
+        return _Run(prepared, folder, settings, processes).go(resume)
 
 
 class _Run:
-    def __init__(self, prepared: Prepared, folder: RunFolder, settings: FinetuneSettings) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        folder: RunFolder,
+        settings: FinetuneSettings,
+        processes: Processes,
+    ) -> None:
         self.prepared, self.folder, self.settings = prepared, folder, settings
+        self.processes = processes
         self.device = find_device()
         self.autocast = autocast_type(settings.precision, self.device)
         self.warnings: list[str] = []
         self.model, report = new_model(prepared.model, prepared.head, settings)
         self.model.to(self.device)
+        if settings.parallel == "fsdp" and processes.size > 1:
+            shard(self.model, self.model.encoder.layers, processes)
         if report:
             note(f"{report.as_text()}; the task's own layer is new and random")
         if report and any(name.startswith("encoder.pooler.") for name in report.new):
@@ -91,8 +109,9 @@ class _Run:
 
     def go(self, resume: str | None) -> dict[str, Any]:
         self.clock = restore(self.folder, self.model, self.optimizer, resume)
-        log = MetricsLog(self.folder.path, self.clock.step)
+        log = open_log(self.folder.path, self.clock.step, self.processes)
         self._recall()
+        self.watch = self._watch(log)
         try:
             self._train(log)
             judged = self._evaluate(log)
@@ -102,11 +121,11 @@ class _Run:
             self._keep([], {})
         return self._finish()
 
-    def _train(self, log: MetricsLog) -> None:
+    def _train(self, log: Log) -> None:
         settings = self.settings
         trainer: Trainer[TaskBatch] = Trainer(
             self.model, task_sums, self.optimizer, settings.seed, self.micro_tokens,
-            settings.max_gradient_norm, self.autocast,
+            settings.max_gradient_norm, self.autocast, processes=self.processes,
         )  # fmt: skip
         session = Session(
             "fine-tuning", trainer, self.folder, log, self.clock, self.budget,
@@ -117,8 +136,24 @@ class _Run:
             checkpoint_every=settings.checkpoint_every,
             evaluate=lambda: self._evaluate_and_judge_patience(log),
             meter=SpeedMeter(self._flops, self.device, self.autocast),
+            watch=self.watch,
         )  # fmt: skip
-        session.run([(1.0, self.batches.batch)])
+        own = self.processes
+        session.run([(1.0, lambda step: self.batches.batch(step, own.rank, own.size))])
+
+    def _watch(self, log: Log) -> Watch:
+        settings = self.settings
+        checks: list[Check] = [
+            # One example in sixteen that is wrongly labelled and surely answered is no spike.
+            Spikes(2.0),
+            GradientGrowth(settings.max_gradient_norm),
+            ZeroRate(
+                settings.learning_rate,
+                settings.warmup,
+                lambda: least_rate(self.model, self.optimizer),
+            ),
+        ]
+        return Watch(self.clock, log, checks)
 
     def _flops(self, batch: TaskBatch) -> float:
         config = self.model.config
@@ -127,19 +162,21 @@ class _Run:
             intermediate=config.intermediate_size, lengths=batch.packed.lengths.tolist(),
         )  # fmt: skip
 
-    def _evaluate_and_judge_patience(self, log: MetricsLog) -> bool:
+    def _evaluate_and_judge_patience(self, log: Log) -> bool:
         self._evaluate(log)
         if not self.settings.patience or self.worse < self.settings.patience:
             return False
         note(f"no better dev score in {self.worse} evaluations: the run ends here")
         return True
 
-    def _evaluate(self, log: MetricsLog) -> list[Judged] | None:
+    def _evaluate(self, log: Log) -> list[Judged] | None:
         """Score dev, keep the model where it is the best so far; None where there is no dev."""
         if not self.prepared.dev:
             return None
         task, step = self.prepared.task, self.clock.step
-        judged, tuned = judge(task, self.model, self.prepared.dev, self.micro_tokens)
+        judged, tuned = judge(
+            task, self.model, self.prepared.dev, self.micro_tokens, processes=self.processes
+        )
         score = judged[0].figures.get(task.metric)
         figures = {name: value for name, value in judged[0].figures.items() if value is not None}
         log.write({"step": step, "held_out": figures})
@@ -159,21 +196,31 @@ class _Run:
 
     def _recall(self) -> None:
         """Best score and patience of the evaluations before a resume, from the log."""
-        for record in read_metrics(self.folder.path / METRICS):
+        for record in self._records():
             if "held_out" in record:
                 self._is_best(record["step"], record["held_out"].get(self.prepared.task.metric))
 
+    def _records(self) -> list[dict[str, Any]]:
+        return self.processes.first(lambda: read_metrics(self.folder.path / METRICS))
+
     def _keep(self, judged: list[Judged], tuned: Mapping[str, float]) -> None:
         """Write the model as it is now."""
+        model = gathered(self.model, self._another, self.processes)
+        self.processes.first(lambda: self._write(model, judged, tuned))
+
+    def _another(self) -> BertForTask:
+        return new_model(self.prepared.model, self.prepared.head, self.settings)[0]
+
+    def _write(self, model: BertForTask, judged: list[Judged], tuned: Mapping[str, float]) -> None:
         task = self.prepared.task
         figures = {one.part.name: one.figures for one in judged}
         settings = dataclasses.replace(self.settings, **task.remembered())
         record = task_record(task.name, settings, tuned)
         card = model_card(self.settings, self.prepared, figures)
         target = self.folder.path / "model"
-        save_model(target, merged(self.model), self.prepared.tokenizer, card, {RECORD: record})
+        save_model(target, merged(model), self.prepared.tokenizer, card, {RECORD: record})
         if self.settings.lora_rank:
-            save_adapter(self.folder.path / "adapter", self.model, self.prepared.model)
+            save_adapter(self.folder.path / "adapter", model, self.prepared.model)
 
     def _finish(self) -> dict[str, Any]:
         """Figures and predictions of the model that was kept, which may not be the last one."""
@@ -182,15 +229,21 @@ class _Run:
         record = read_record(path / "model")
         assert record is not None
         parts = [*self.prepared.dev, *self.prepared.test]
-        judged, _ = judge(task, model.to(self.device), parts, self.micro_tokens, record.tuned)
-        write_predictions(path, task, judged)
+        judged, _ = judge(
+            task, model.to(self.device), parts, self.micro_tokens, record.tuned, self.processes
+        )
+        return self.processes.first(lambda: self._summarise(judged, record.tuned))
+
+    def _summarise(self, judged: list[Judged], tuned: Mapping[str, float]) -> dict[str, Any]:
+        path = self.folder.path
+        write_predictions(path, self.prepared.task, judged)
         summary = summarise(
-            self.prepared, self.settings, self.clock, judged, record.tuned,
+            self.prepared, self.settings, self.clock, judged, tuned,
             best_step=self.best[0] if self.best else self.clock.step,
             losses=[
                 one["task_loss"] for one in read_metrics(path / METRICS) if "task_loss" in one
             ],
-            warnings=self.warnings,
+            warnings=[*self.warnings, *self.watch.warnings],
         )  # fmt: skip
         self.folder.write_summary(summary)
         write_report(path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bertsmith.common.settings import require, setting
 from bertsmith.tasks.settings import TaskSettings
+from bertsmith.train.parallel import LAYOUTS
 
 SEARCHED = ("batch_size", "learning_rate", "epochs")  # what --search tries values of
 _TRAINING, _MODEL, _REPEATS, _RUN = "training", "the model", "repeats", "the run"
@@ -70,7 +71,11 @@ class FinetuneSettings(TaskSettings):
     )  # fmt: skip
     micro_tokens: int = setting(
         0, "most tokens through the model at once, 0 to choose from the memory; changes rounding "
-        "only", unit="tokens", group=_RUN,
+        "and which dropout masks are drawn", unit="tokens", group=_RUN,
+    )  # fmt: skip
+    parallel: str = setting(
+        "ddp", "in a run of several processes: ddp has the whole model in each, fsdp a share of "
+        "weights, gradients and moments", choices=LAYOUTS, group=_RUN, changeable=True,
     )  # fmt: skip
     log_every: int = setting(10, "steps between records in metrics.jsonl", unit="steps", group=_RUN)
     evaluate_every: int = setting(

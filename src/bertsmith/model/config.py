@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import ModelError, SettingsError, nearest
 from bertsmith.common.files import write_json
 from bertsmith.model.activations import ACTIVATIONS
@@ -118,10 +118,10 @@ class BertConfig:
             ModelError: the file is missing, is not JSON, or describes no BERT.
         """
         try:
-            raw = json.loads(file.read_text("utf-8"), parse_constant=_no_number)
+            raw = strict_json.loads(file.read_text("utf-8"))
         except FileNotFoundError:
             raise ModelError("there is no such model configuration", file=file) from None
-        except (ValueError, OSError, RecursionError) as error:
+        except (ValueError, OSError) as error:
             raise ModelError(f"the configuration can not be read: {error}", file=file) from None
         if not isinstance(raw, dict):
             raise ModelError("the configuration is not a JSON object", file=file)
@@ -133,10 +133,6 @@ class BertConfig:
 
 
 _FIELDS = tuple(one.name for one in dataclasses.fields(BertConfig) if one.name != "extra")
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 # Keys whose other values make a model of other mathematics out of the same names.

@@ -15,6 +15,7 @@ from bertsmith.pretrain.masking import Masking, Vocabulary, choose, hide
 from bertsmith.pretrain.pairs import Pair, PairCounts, PairMaker
 from bertsmith.pretrain.tiles import SPECIALS, Tiling
 from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.train.processes import bounds
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ class PretrainingBatch:
     def counts(self) -> dict[str, int]:
         """What was cut to make the pairs, by name."""
         return self.pair_counts.as_dict()
+
+    @property
+    def spare(self) -> bool:
+        """Every share has sequences: a batch has at least as many as there are processes."""
+        return False
 
     def micro_batches(self, most_tokens: int) -> Iterator[PretrainingBatch]:
         """The batch in pieces of whole sequences, each of at most ``most_tokens`` tokens.
@@ -134,13 +140,26 @@ class Batches:
                 most. A share is made without the others: every sequence has random numbers of its
                 own, and the whole batch is the shares end to end.
         """
+        return self._assemble(*self._make(step, share, shares))
+
+    def documents(self, step: int) -> list[tuple[int, int | None]]:
+        """Numbers of the documents that A and B of each sequence of a batch are from.
+
+        The second is None where there is no B.
+        """
+        pairs, _, _ = self._make(step, 0, 1)
+        return [pair.documents for pair in pairs]
+
+    def _make(
+        self, step: int, share: int, shares: int
+    ) -> tuple[list[Pair], list[np.random.Generator], PairCounts]:
         first, stop = bounds(self._batch_size, share, shares)
         examples = range(step * self._batch_size + first, step * self._batch_size + stop)
         rngs = [stream(self._seed, BATCH, one, self._max_length) for one in examples]
         counts = PairCounts()
         tiles = self.tiling.tiles(examples.start, len(examples))
         pairs = [self._maker.make(*one, counts) for one in zip(tiles, rngs, strict=True)]
-        return self._assemble(pairs, rngs, counts)
+        return pairs, rngs, counts
 
     def _assemble(
         self, pairs: list[Pair], rngs: list[np.random.Generator], counts: PairCounts
@@ -156,11 +175,6 @@ class Batches:
             self._pairs,
             counts,
         )
-
-
-def bounds(size: int, share: int, shares: int) -> tuple[int, int]:
-    """First and one past the last of ``size`` items that belong to a share of ``shares``."""
-    return size * share // shares, size * (share + 1) // shares
 
 
 def pack(pairs: list[Pair], cls: int, sep: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,9 @@ from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches
 from bertsmith.pretrain.objective import pretraining_sums
+from bertsmith.train.processes import ALONE, Processes, dealt
+
+_KINDS = ("loss", "accuracy")
 
 
 class HeldOut:
@@ -27,25 +30,31 @@ class HeldOut:
         steps = max(1, min(sequences, available) // batch_size)
         self.batches = [batches.batch(step) for step in range(steps)]
 
-    def evaluate(self, model: BertForPreTraining, micro_tokens: int) -> dict[str, float]:
-        """Masked-LM loss (nats), perplexity and accuracy; next-sentence loss and accuracy."""
-        losses: Counter[str] = Counter()
-        correct: Counter[str] = Counter()
+    def evaluate(
+        self, model: BertForPreTraining, micro_tokens: int, processes: Processes = ALONE
+    ) -> dict[str, float]:
+        """Masked-LM loss (nats), perplexity and accuracy; next-sentence loss and accuracy.
+
+        Every sequence goes through the model of one process.
+        """
         targets: Counter[str] = Counter()
+        for batch in self.batches:
+            targets.update(batch.targets)
+        sums = dict.fromkeys([f"{name}_{kind}" for name in targets for kind in _KINDS], 0.0)
+        micros = [micro for batch in self.batches for micro in batch.micro_batches(micro_tokens)]
         was_training = model.training
         model.eval()
         with torch.inference_mode():
-            for batch in self.batches:
-                targets.update(batch.targets)
-                for micro in batch.micro_batches(micro_tokens):
-                    sums = pretraining_sums(model, micro)
-                    losses.update({name: float(value) for name, value in sums.losses.items()})
-                    correct.update({name: int(value) for name, value in sums.correct.items()})
+            for micro, counts in dealt(micros, processes):
+                found = pretraining_sums(model, micro)
+                for name in targets if counts else ():
+                    sums[f"{name}_loss"] += float(found.losses[name])
+                    sums[f"{name}_accuracy"] += int(found.correct[name])
         model.train(was_training)
+        sums = processes.sums(sums)
         result: dict[str, float] = {}
         for name, count in targets.items():
-            result[f"{name}_loss"] = losses[name] / count
-            result[f"{name}_accuracy"] = correct[name] / count
+            result |= {f"{name}_{kind}": sums[f"{name}_{kind}"] / count for kind in _KINDS}
             result[f"{name}_targets"] = count
         result["perplexity"] = math.exp(min(result["masked_lm_loss"], 700.0))
         return result

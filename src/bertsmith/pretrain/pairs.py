@@ -37,11 +37,15 @@ class PairCounts:
 
 @dataclass
 class Pair:
-    """Token ids of segments A and B (B may be empty) and the label: 0 is next, 1 is random."""
+    """Token ids of segments A and B (B may be empty) and the label: 0 is next, 1 is random.
+
+    ``documents`` says where A and B are from; the second is None without a B.
+    """
 
     a: np.ndarray
     b: np.ndarray
     label: int
+    documents: tuple[int, int | None]
 
 
 @dataclass
@@ -70,14 +74,16 @@ class PairMaker:
         if tile.is_next and len(inner):
             split = int(inner[rng.integers(len(inner))])
             a, b, label = document.tokens[start:split], document.tokens[split:stop], 0
+            other: int | None = tile.document
         elif self.pairs:
             counts.forced_random += int(tile.is_next)
             a, label = document.tokens[start:stop], 1
-            b = self._elsewhere(tile.document, tile.target - len(a), rng)
+            b, other = self._elsewhere(tile.document, tile.target - len(a), rng)
         else:
             a, b, label = document.tokens[start:stop], document.tokens[stop:stop], 0
+            other = None
         a, b = self._fit(a, b, rng, counts)
-        return Pair(a, b, label)
+        return Pair(a, b, label, (tile.document, other))
 
     def _whole_sentences(
         self, document: Document, tile: Tile, counts: PairCounts
@@ -110,7 +116,9 @@ class PairMaker:
             return near, False
         return position, True
 
-    def _elsewhere(self, document: int, target: int, rng: np.random.Generator) -> np.ndarray:
+    def _elsewhere(
+        self, document: int, target: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
         """Sentences of another document, from a random one on, of about ``target`` tokens.
 
         Every sentence of the other documents is equally likely to be the first. (The 2018 script
@@ -128,7 +136,7 @@ class PairMaker:
         start = int(starts[first])
         last = int(starts.searchsorted(start + target))
         last = min(max(last, first + 1), len(starts) - 1)
-        return text.tokens[start : int(starts[last])]
+        return text.tokens[start : int(starts[last])], other
 
     def _fit(
         self, a: np.ndarray, b: np.ndarray, rng: np.random.Generator, counts: PairCounts

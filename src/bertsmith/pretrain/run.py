@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from bertsmith.checkpoints.locate import locate
 from bertsmith.checkpoints.save import save_model
 from bertsmith.common.console import note, warn
 from bertsmith.common.files import sha256
+from bertsmith.common.settings import require
 from bertsmith.corpus.corpus import Corpus
+from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
 from bertsmith.pretrain.evaluation import HeldOut, pairs_possible
@@ -19,16 +22,24 @@ from bertsmith.pretrain.model import new_model, started_from
 from bertsmith.pretrain.objective import pretraining_sums
 from bertsmith.pretrain.settings import PretrainSettings
 from bertsmith.pretrain.summary import summarise
+from bertsmith.pretrain.watch import (
+    overlap_text,
+    overlap_warning,
+    pretraining_watch,
+    seen_in_training,
+)
 from bertsmith.reports.html import write_report
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.clock import Clock
 from bertsmith.train.device import autocast_type, find_device
 from bertsmith.train.folder import RunFolder, Source
-from bertsmith.train.log import MetricsLog
+from bertsmith.train.log import Log, open_log
 from bertsmith.train.loop import Trainer
 from bertsmith.train.memory import choose_micro_tokens
 from bertsmith.train.optimizers import build_optimizer
+from bertsmith.train.parallel import gathered, shard
 from bertsmith.train.peak import pretraining_flops
+from bertsmith.train.processes import ALONE, Processes
 from bertsmith.train.schedule import Budget
 from bertsmith.train.session import Session, restore
 from bertsmith.train.speed import SpeedMeter
@@ -42,6 +53,7 @@ def pretrain(
     settings: PretrainSettings,
     resume: str | None = None,
     start: Path | None = None,
+    processes: Processes = ALONE,
 ) -> dict[str, Any]:
     """Pre-train on a corpus, or go on with the run in ``out``; returns the run's summary.
 
@@ -52,6 +64,7 @@ def pretrain(
         resume: None, ``"latest"`` or the name of a checkpoint to go on from.
         start: a model to train further, in any layout; None for random weights, or for the model
             that a resumed run began with.
+        processes: those of the run; every one of them has to call.
 
     Raises:
         BertsmithError: settings, corpus or run folder do not fit; or the loss became not finite.
@@ -59,7 +72,7 @@ def pretrain(
     corpus = Corpus.open(corpus_folder, "train")
     sources = {"corpus": Source(str(corpus.folder), corpus.digest)}
     if start is None and resume is not None:
-        start = RunFolder.began_with(out, "model")
+        start = processes.first(lambda: RunFolder.began_with(out, "model"))
     if start is not None:
         files = locate(start).files
         digest = hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()
@@ -70,20 +83,32 @@ def pretrain(
         sources,
         keep=settings.keep_checkpoints,
         resume=resume is not None,
+        processes=processes,
     )
     with closing(opened) as folder:
         finished = folder.finished_summary()
         if finished is not None:
             note(f"{out} holds the finished run of these settings; nothing is left to do")
             return finished
-        return _Run(folder, corpus, settings, start).go(resume)
+        return _Run(folder, corpus, settings, start, processes).go(resume)
 
 
 class _Run:
     def __init__(
-        self, folder: RunFolder, corpus: Corpus, settings: PretrainSettings, start: Path | None
+        self,
+        folder: RunFolder,
+        corpus: Corpus,
+        settings: PretrainSettings,
+        start: Path | None,
+        processes: Processes,
     ) -> None:
         self.folder, self.settings, self.start = folder, settings, start
+        self.processes = processes
+        require(
+            settings.batch_size >= processes.size,
+            f"a batch has fewer sequences than the run has processes ({processes.size})",
+            value=settings.batch_size, mend="give a larger --batch-size, or start fewer processes",
+        )  # fmt: skip
         self.corpus = corpus
         self.tokenizer: Tokenizer = corpus.tokenizer()
         self.device = find_device()
@@ -96,6 +121,8 @@ class _Run:
             model, report = started_from(start, settings, self.tokenizer, self.pairs)
             note(report.as_text())
         self.model, self.config = model.to(self.device), model.config
+        if settings.parallel == "fsdp" and processes.size > 1:
+            shard(self.model, self.model.encoder.layers, processes)
         self.optimizer = build_optimizer(
             settings.optimizer,
             self.model.named_parameters(),
@@ -114,27 +141,41 @@ class _Run:
 
     def go(self, resume: str | None) -> dict[str, Any]:
         self.clock = restore(self.folder, self.model, self.optimizer, resume)
-        log = MetricsLog(self.folder.path, self.clock.step)
+        log = open_log(self.folder.path, self.clock.step, self.processes)
+        self.watch = pretraining_watch(
+            self.clock, log, self.settings, self.corpus, self.folder.path, self.model,
+            self.optimizer,
+        )  # fmt: skip
         try:
+            self._compare_parts(log)
             if self.start is not None and self.clock.step == 0:
                 self._evaluate(log)  # what the model was worth before
             self._train(log)
             held_out = self._evaluate(log)
         finally:
             log.close()
-        self.warnings += self._cut_warnings()
+        has_pairs = self.model.next_sentence is not None
+        whole = gathered(
+            self.model, lambda: BertForPreTraining(self.config, has_pairs), self.processes
+        )
+        return self.processes.first(lambda: self._finish(whole, held_out))
+
+    def _finish(
+        self, model: BertForPreTraining, held_out: dict[str, float] | None
+    ) -> dict[str, Any]:
+        self.warnings += [*self.watch.warnings, *self._cut_warnings()]
         baselines = self.held_out.baselines() if self.held_out else None
         summary = summarise(
-            self.settings, self.clock, self.model, self.corpus, held_out, baselines,
-            self.warnings, self.start,
+            self.settings, self.clock, model, self.corpus, held_out, baselines,
+            self.warnings, self.start, self.overlap,
         )  # fmt: skip
         card = model_card(self.settings, summary)
-        save_model(self.folder.path / "model", self.model, self.tokenizer, card)
+        save_model(self.folder.path / "model", model, self.tokenizer, card)
         self.folder.write_summary(summary)
         write_report(self.folder.path)
         return summary
 
-    def _train(self, log: MetricsLog) -> None:
+    def _train(self, log: Log) -> None:
         settings = self.settings
         trainer: Trainer[PretrainingBatch] = Trainer(
             self.model,
@@ -144,6 +185,7 @@ class _Run:
             self.micro_tokens,
             settings.max_gradient_norm,
             self.autocast,
+            processes=self.processes,
         )
         session = Session(
             "pre-training",
@@ -159,9 +201,28 @@ class _Run:
             checkpoint_every=settings.checkpoint_every,
             evaluate=lambda: self._evaluate_and_go_on(log),
             meter=SpeedMeter(self._flops, self.device, self.autocast),
+            watch=self.watch,
         )
         phases = zip(settings.length_shares, settings.lengths, strict=True)
-        session.run([(share, self._batches(self.corpus, length).batch) for share, length in phases])
+        session.run([(share, self._share(length)) for share, length in phases])
+
+    def _compare_parts(self, log: Log) -> None:
+        """Say how much of the held-out part is in the training part, too."""
+        self.overlap = self.processes.first(lambda: seen_in_training(self.corpus))
+        if self.overlap is None:
+            return
+        text = overlap_warning(self.overlap)
+        if text is None:
+            note(overlap_text(self.overlap))
+            return
+        self.warn(text)
+        if self.clock.step == 0:
+            log.write({"step": 0, "warning": text})
+
+    def _share(self, length: int) -> Callable[[int], PretrainingBatch]:
+        """This process's share of the batches of a phase."""
+        batches, own = self._batches(self.corpus, length), self.processes
+        return lambda step: batches.batch(step, own.rank, own.size)
 
     def _flops(self, batch: PretrainingBatch) -> float:
         config = self.config
@@ -181,14 +242,14 @@ class _Run:
             return max(1, self.settings.steps // _EVALUATIONS_A_RUN)
         return self.settings.checkpoint_every
 
-    def _evaluate_and_go_on(self, log: MetricsLog) -> bool:
+    def _evaluate_and_go_on(self, log: Log) -> bool:
         self._evaluate(log)
         return False
 
-    def _evaluate(self, log: MetricsLog) -> dict[str, float] | None:
+    def _evaluate(self, log: Log) -> dict[str, float] | None:
         if self.held_out is None:
             return None
-        figures = self.held_out.evaluate(self.model, self.micro_tokens)
+        figures = self.held_out.evaluate(self.model, self.micro_tokens, self.processes)
         log.write({"step": self.clock.step, "held_out": figures})
         text = (
             f"step {self.clock.step:,}: held-out masked LM loss {figures['masked_lm_loss']:.3f}, "

@@ -9,6 +9,7 @@ from bertsmith.common.settings import require, require_finite, setting
 from bertsmith.model.config import PRESETS
 from bertsmith.pretrain.masking import Masking
 from bertsmith.train.optimizers import OPTIMIZERS
+from bertsmith.train.parallel import LAYOUTS
 
 _BUDGET, _MODEL, _DATA, _OPTIMIZER, _RUN = (
     "budget (one of them)",
@@ -80,7 +81,11 @@ class PretrainSettings:
     )  # fmt: skip
     micro_tokens: int = setting(
         0, "most tokens through the model at once, 0 to choose from the memory; changes rounding "
-        "only", unit="tokens", group=_RUN,
+        "and which dropout masks are drawn", unit="tokens", group=_RUN,
+    )  # fmt: skip
+    parallel: str = setting(
+        "ddp", "in a run of several processes: ddp has the whole model in each, fsdp a share of "
+        "weights, gradients and moments", choices=LAYOUTS, group=_RUN, changeable=True,
     )  # fmt: skip
     log_every: int = setting(10, "steps between records in metrics.jsonl", unit="steps", group=_RUN)
     evaluate_every: int = setting(

@@ -7,6 +7,7 @@ from typing import Any
 
 from bertsmith.common.console import note, table, warn
 from bertsmith.corpus.corpus import Corpus
+from bertsmith.corpus.overlap import Overlap
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.blanks import held_out_blanks
 from bertsmith.pretrain.settings import PretrainSettings
@@ -27,6 +28,7 @@ def summarise(
     baselines: dict[str, float] | None,
     warnings: list[str],
     start: Path | None = None,
+    overlap: Overlap | None = None,
 ) -> dict[str, Any]:
     """The content of ``summary.json``.
 
@@ -39,6 +41,7 @@ def summarise(
         baselines: what they have to beat.
         warnings: what the run had to warn of.
         start: the model that the run began with, None for random weights.
+        overlap: how much of the held-out part is in the training part, too.
     """
     learned, verdict = judge(held_out, baselines)
     config = model.config
@@ -62,6 +65,7 @@ def summarise(
         },
         "corpus": {"folder": str(corpus.folder), **corpus.manifest.totals("train")},
         "counts": {**clock.counts, "empty_batches": clock.empty_batches},
+        "held_out_overlap": None if overlap is None else {**vars(overlap), "share": overlap.share},
         "blanks": held_out_blanks(model, corpus),
         "warnings": [*corpus.manifest.warnings, *warnings],
     }

@@ -39,6 +39,7 @@ class Chart:
         lines: name and points of each line.
         baselines: name and height of each dashed line.
         logarithmic: whether the vertical axis is.
+        spikes: steps that are marked.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Chart:
     lines: dict[str, Points]
     baselines: dict[str, float] = field(default_factory=dict)
     logarithmic: bool = False
+    spikes: Sequence[int] = ()
 
 
 def series(records: Sequence[Mapping[str, Any]], name: str, held_out: bool = False) -> Points:
@@ -57,6 +59,11 @@ def series(records: Sequence[Mapping[str, Any]], name: str, held_out: bool = Fal
         if isinstance(value, int | float) and math.isfinite(value):
             found.append((record["step"], value))
     return found
+
+
+def spikes(records: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The steps at which the metrics log has a spike of the loss."""
+    return [record["step"] for record in records if isinstance(record.get("spike"), dict)]
 
 
 def thin(points: Points) -> Points:
@@ -111,13 +118,16 @@ def _figure(chart: Chart, lines: Mapping[str, Points]) -> Any:
         )
     for name, height in chart.baselines.items():
         axes.axhline(height, linestyle="--", linewidth=1.2, color=_COLOURS[-1], label=name)
+    for at, step in enumerate(chart.spikes):
+        label = None if at else "spike"
+        axes.axvline(step, linestyle=":", linewidth=1.0, color=_COLOURS[1], label=label)
     axes.set(title=chart.title, xlabel="step", ylabel=chart.unit)
     # A logarithmic axis has no place for a norm of 0.
     if chart.logarithmic and all(value > 0 for points in lines.values() for _, value in points):
         axes.set_yscale("log")
     axes.grid(alpha=0.2)
     axes.spines[["top", "right"]].set_visible(False)
-    if len(lines) + len(chart.baselines) > 1:
+    if len(lines) + len(chart.baselines) + len(chart.spikes) > 1:
         axes.legend(frameon=False, fontsize=8)
     return figure
 

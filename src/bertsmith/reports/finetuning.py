@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bertsmith.reports.curves import Chart, series
+from bertsmith.reports.curves import Chart, series, spikes
 from bertsmith.reports.markup import section, table
 from bertsmith.reports.values import is_list, is_number, mapping
 
@@ -86,7 +86,8 @@ def charts(
         if name not in known and not name.endswith("_targets")
     )
     baselines = mapping(summary, "baselines")
-    found = [Chart("Loss", "nats", {"training": series(records, "task_loss")})]
+    training = {"training": series(records, "task_loss")}
+    found = [Chart("Loss", "nats", training, spikes=spikes(records))]
     for name in names:
         level = baselines.get(name)
         dashed = {"most frequent answer": float(level)} if is_number(level) else {}

@@ -44,7 +44,7 @@ def write_report(run: Path) -> Path:
     parts = [
         f"<h1>{escape(title)}</h1>",
         verdict(summary),
-        warnings(summary),
+        warnings(summary, records),
         headline(summary, records),
         glue.scores(summary),
         finetuning.scores(summary),
@@ -61,7 +61,10 @@ def write_report(run: Path) -> Path:
     try:
         write_text(target, page(title, parts))
     except OSError as error:
-        raise InputError(f"the report can not be written: {error.strerror}", file=target) from None
+        raise InputError(
+            f"the report can not be written: {error.strerror}", file=target,
+            mend=f"make room, or make the folder writable; then: bertsmith report {run}",
+        ) from None  # fmt: skip
     return target
 
 

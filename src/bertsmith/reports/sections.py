@@ -8,7 +8,7 @@ from typing import Any
 
 from bertsmith.common.settings import changed_lines
 from bertsmith.reports import finetuning, glue
-from bertsmith.reports.curves import Chart, draw, series
+from bertsmith.reports.curves import Chart, draw, series, spikes
 from bertsmith.reports.markup import facts, paragraph, section, table
 from bertsmith.reports.values import is_list, is_number, mapping
 
@@ -38,9 +38,11 @@ def verdict(summary: Mapping[str, Any]) -> str:
     return paragraph(text, "verdict failed" if summary.get("learned") is False else "verdict")
 
 
-def warnings(summary: Mapping[str, Any]) -> str:
-    """What the run had to warn of."""
+def warnings(summary: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
+    """What the run had to warn of; while it goes on, what the log has of that."""
     texts = summary.get("warnings")
+    if not summary:
+        texts = [record["warning"] for record in records if "warning" in record]
     return "\n".join(paragraph(text, "warning") for text in texts) if is_list(texts) else ""
 
 
@@ -94,7 +96,8 @@ def _task_charts(baselines: Mapping[str, Any], records: Sequence[Mapping[str, An
             base = _FIGURES[key][1]
             level = baselines.get(base)
             dashed = {_BASELINES[base]: float(level)} if is_number(level) else {}
-            found.append(Chart(f"{title} {figure}", unit, lines, dashed))
+            marked = spikes(records) if figure == "loss" else []
+            found.append(Chart(f"{title} {figure}", unit, lines, dashed, spikes=marked))
     return found
 
 

@@ -21,24 +21,27 @@ class TaskBatch:
         packed: their sequences, end to end: B of them with T tokens.
         groups: ``[features]`` int64, sequences of each item: 1, or its number of choices.
         head: what the targets are for.
+        spare: whether the features only give a process something to compute, whose share of a
+            batch is empty; they do not count.
     """
 
     features: Sequence[Feature]
     packed: PackedBatch
     groups: Tensor
     head: Head
+    spare: bool = False
 
     @classmethod
-    def of(cls, features: Sequence[Feature], head: Head) -> TaskBatch:
+    def of(cls, features: Sequence[Feature], head: Head, spare: bool = False) -> TaskBatch:
         """Pack features in their order."""
         sequences = [sequence for one in features for sequence in one.sequences]
         groups = torch.tensor([len(one.sequences) for one in features])
-        return cls(features, PackedBatch.from_sequences(sequences), groups, head)
+        return cls(features, PackedBatch.from_sequences(sequences), groups, head, spare)
 
     @property
     def tokens(self) -> int:
         """Tokens in the batch, special tokens counted in."""
-        return self.packed.token_count
+        return 0 if self.spare else self.packed.token_count
 
     @property
     def targets(self) -> dict[str, int]:
@@ -47,6 +50,8 @@ class TaskBatch:
         A mean over it is the loss of transformers' models: over items, over items times labels for
         the several labels of an item, over labelled tokens for tagging.
         """
+        if self.spare:
+            return {"task": 0}
         count = len(self.features)
         if self.head.kind == "labels":
             count *= self.head.outputs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 
 from bertsmith.model.task import BertForTask
 from bertsmith.tasks.batch import TaskBatch, pieces
 from bertsmith.tasks.task import Feature, Head, Output
+from bertsmith.train.processes import ALONE, Processes, dealt
 
 
 def model_outputs(
@@ -18,6 +18,7 @@ def model_outputs(
     head: Head,
     micro_tokens: int,
     advance: Callable[[int], None] = lambda _: None,
+    processes: Processes = ALONE,
 ) -> list[Output]:
     """The outputs for each feature, see :class:`~bertsmith.model.task.Head`.
 
@@ -30,24 +31,28 @@ def model_outputs(
         head: the model's head.
         micro_tokens: most tokens at once.
         advance: told the number of features done, for a progress bar.
+        processes: those of the run; every feature goes through the model of one.
     """
     order = sorted(range(len(features)), key=lambda one: -features[one].tokens)
-    found: list[Output] = [np.empty(0, np.float32)] * len(features)
+    found: dict[int, Output] = {}
+    parts = list(pieces([features[one].tokens for one in order], micro_tokens))
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
     try:
         with torch.inference_mode():
-            for start, stop in pieces([features[one].tokens for one in order], micro_tokens):
+            for (start, stop), counts in dealt(parts, processes):
                 some = order[start:stop]
                 batch = TaskBatch.of([features[one] for one in some], head)
                 logits = model(batch.packed.to(device)).float().cpu()
-                for one, output in zip(some, split_outputs(logits, batch), strict=True):
-                    found[one] = output.numpy()
-                advance(stop - start)
+                if counts:
+                    outputs = split_outputs(logits, batch)
+                    found.update(zip(some, (one.numpy() for one in outputs), strict=True))
+                advance((stop - start) * processes.size)
     finally:
         model.train(was_training)
-    return found
+    every = {number: output for part in processes.gather(found) for number, output in part.items()}
+    return [every[number] for number in range(len(features))]
 
 
 def split_outputs(logits: torch.Tensor, batch: TaskBatch) -> list[torch.Tensor]:

@@ -15,6 +15,7 @@ from bertsmith.model.task import BertForTask
 from bertsmith.tasks.outputs import model_outputs
 from bertsmith.tasks.task import Encoded, Figures, Head, Output, Part, Task
 from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.train.processes import ALONE, Processes
 
 
 @dataclass
@@ -66,6 +67,7 @@ def judge(
     parts: Sequence[EncodedPart],
     micro_tokens: int,
     tuned: Mapping[str, float] | None = None,
+    processes: Processes = ALONE,
 ) -> tuple[list[Judged], dict[str, float]]:
     """Predict on parts, and score those that have labels.
 
@@ -75,6 +77,7 @@ def judge(
         parts: the parts; what the task tunes, it tunes on the first where ``tuned`` is None.
         micro_tokens: most tokens through the model at once.
         tuned: what was tuned before.
+        processes: those of the run; all get the same results.
 
     Returns:
         One result a part, and what was tuned.
@@ -83,7 +86,9 @@ def judge(
     results, found = [], None if tuned is None else dict(tuned)
     with Bar("predicting", sum(len(one.encoded.features) for one in parts)) as bar:
         for one in parts:
-            outputs = model_outputs(model, one.encoded.features, head, micro_tokens, bar.advance)
+            outputs = model_outputs(
+                model, one.encoded.features, head, micro_tokens, bar.advance, processes
+            )
             if found is None:
                 found = task.tune(one.part, one.encoded, outputs, head)
             results.append(_judge(task, one, outputs, head, found))

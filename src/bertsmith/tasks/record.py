@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.common.settings import check, to_mapping
 from bertsmith.tasks.registry import TASKS
@@ -49,7 +49,7 @@ def read_record(folder: Path) -> TaskRecord | None:
     """
     path = folder / RECORD
     try:
-        raw = json.loads(path.read_text("utf-8"), parse_constant=_refuse)
+        raw = strict_json.loads(path.read_text("utf-8"))
         settings = TaskSettings(**check(TaskSettings, raw["settings"], path))
         tuned = {str(name): _finite(value) for name, value in raw["tuned"].items()}
         name = str(raw["task"])
@@ -60,9 +60,7 @@ def read_record(folder: Path) -> TaskRecord | None:
             f"the record of the task is damaged: {error.message}", file=path, value=error.value,
             mend=_MEND,
         ) from None  # fmt: skip
-    except (
-        OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-    ) as error:  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ModelError(
             f"the record of the task is damaged: {reason}", file=path, mend=_MEND
@@ -70,10 +68,6 @@ def read_record(folder: Path) -> TaskRecord | None:
     if name not in TASKS:
         raise ModelError("the record names no task", file=path, value=name, mend=_MEND)
     return TaskRecord(name, settings, tuned)
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is not a number")
 
 
 def _finite(value: object) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
 from bertsmith.text.vocabulary import SPECIAL, has_capitals, read_vocabulary
 
@@ -95,8 +95,8 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(path.read_text("utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
+        raw = strict_json.loads(path.read_text("utf-8"))
+    except (ValueError, OSError) as error:
         raise InputError(f"the file can not be read: {error}", file=path) from None
     if not isinstance(raw, dict):
         raise InputError("the file is no JSON object", file=path)

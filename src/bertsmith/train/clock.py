@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,8 @@ class Clock:
         seconds: time spent in them.
         empty_batches: batches in which some loss had no target.
         counts: what the making of the batches did to the text, by name.
+        watch: what the checks of the run remember, by name; see ``watch.py``.
+        warnings: what they found, by the same names.
     """
 
     step: int = 0
@@ -24,10 +27,12 @@ class Clock:
     seconds: float = 0.0
     empty_batches: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    watch: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for a checkpoint."""
-        return {**vars(self), "counts": dict(self.counts)}
+        return deepcopy({**vars(self), "counts": dict(self.counts)})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Clock:

@@ -15,8 +15,9 @@ import torch
 from bertsmith.common.console import warn
 from bertsmith.common.errors import CheckpointError, InputError, SettingsError
 from bertsmith.common.files import write_json, write_text
-from bertsmith.common.settings import DataclassType, read_recipe, to_mapping, to_toml
-from bertsmith.train.state import latest_state, load_state, save_state
+from bertsmith.common.settings import DataclassType, differences, read_recipe, to_toml
+from bertsmith.train.processes import ALONE, Processes
+from bertsmith.train.state import Snapshot, State, latest_state, load_state, save_state
 
 _CONFIG, _RECORD, _SUMMARY = "config.toml", "run.json", "summary.json"
 
@@ -30,16 +31,20 @@ class Source:
 
 
 class RunFolder:
-    """A run folder, locked for this process until it is closed.
+    """A run folder, locked for this run until it is closed.
+
+    Of several processes the first alone writes; all have to see the folder.
 
     Attributes:
         path: the folder.
         record: what ``run.json`` holds beside the settings: sources, versions, micro-batch.
+        processes: those of the run.
     """
 
-    def __init__(self, path: Path, record: dict[str, Any], keep: int, lock: IO[str]) -> None:
-        self.path, self.record, self._keep = path, record, keep
-        self._lock = lock
+    def __init__(self, path: Path, keep: int, processes: Processes) -> None:
+        self.path, self._keep, self.processes = path, keep, processes
+        self.record: dict[str, Any] = {}
+        self._lock: IO[str] | None = None
 
     @classmethod
     def open(
@@ -50,6 +55,7 @@ class RunFolder:
         *,
         keep: int,
         resume: bool = False,
+        processes: Processes = ALONE,
     ) -> RunFolder:
         """Make the folder, or check that the run in it is the one that is asked for.
 
@@ -59,32 +65,39 @@ class RunFolder:
             sources: by name, what the run is made from.
             keep: checkpoints to keep.
             resume: whether there has to be a run.
+            processes: those of the run.
 
         Raises:
             SettingsError: the folder holds something else, or a run with other settings, or is
                 written to by another process, or there is nothing to resume.
             InputError: a source is not the one that the run began with.
         """
+        folder = cls(path, keep, processes)
+        folder.record = processes.first(lambda: folder._begin(settings, sources, resume))
+        return folder
+
+    def _begin(
+        self, settings: DataclassType, sources: Mapping[str, Source], resume: bool
+    ) -> dict[str, Any]:
+        path = self.path
         if path.exists() and not path.is_dir():
             raise SettingsError("the run folder is a file", file=path, mend="give another --out")
         if not (path / _CONFIG).exists():
             _check_empty(path, resume)
             path.mkdir(parents=True, exist_ok=True)
-        lock = _lock(path)
-        record: dict[str, Any] = {}
+        self._lock = _lock(path)
         if (path / _CONFIG).exists():
             _check_same(path, settings)
-            record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
-            _check_sources(path, record, sources)
+            self.record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
+            _check_sources(path, self.record, sources)
         else:
             write_text(path / _CONFIG, to_toml(settings, "Settings of this run; itself a recipe."))
-        folder = cls(path, record, keep, lock)
         for name, source in sources.items():
-            folder.remember(name, source.place)
-            folder.remember(f"{name}_digest", source.digest)
-        folder.remember("bertsmith", version("bertsmith"))
-        folder.remember("torch", torch.__version__)
-        return folder
+            self._remember(name, source.place)
+            self._remember(f"{name}_digest", source.digest)
+        self._remember("bertsmith", version("bertsmith"))
+        self._remember("torch", torch.__version__)
+        return self.record
 
     @staticmethod
     def began_with(path: Path, source: str) -> Path | None:
@@ -94,10 +107,14 @@ class RunFolder:
 
     def close(self) -> None:
         """Let others write to the folder."""
-        self._lock.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def remember(self, key: str, value: Any) -> Any:
-        """The value that the run began with; ``value`` where it begins now."""
+        """The value that the run began with; ``value`` of the first process where it begins now."""
+        return self.processes.first(lambda: self._remember(key, value))
+
+    def _remember(self, key: str, value: Any) -> Any:
         if key not in self.record:
             self.record[key] = value
             write_json(self.path / _RECORD, self.record)
@@ -106,10 +123,10 @@ class RunFolder:
     def finished_summary(self) -> dict[str, Any] | None:
         """The summary of a run that has come to its end, else None."""
         path = self.path / _SUMMARY
-        return _read_json(path) if path.exists() else None
+        return self.processes.first(lambda: _read_json(path) if path.exists() else None)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """Record the end of the run."""
+        """Record the end of the run; for the first process alone."""
         write_json(self.path / _SUMMARY, summary)
 
     def save(
@@ -120,7 +137,9 @@ class RunFolder:
         extra: dict[str, Any],
     ) -> None:
         """Write the checkpoint of ``step``."""
-        save_state(self.path / "checkpoints", step, model, optimizer, extra, keep=self._keep)
+        snapshot = Snapshot.of(model, optimizer)
+        root, keep = self.path / "checkpoints", self._keep
+        self.processes.first(lambda: save_state(root, step, snapshot, extra, keep=keep))
 
     def restore(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, resume: str | None
@@ -130,19 +149,23 @@ class RunFolder:
         Broken checkpoints that are passed over are named in warnings.
         """
         root = self.path / "checkpoints"
-        if resume not in (None, "latest"):
-            state = load_state(root / Path(str(resume)).name)
-        else:
-            found, problems = latest_state(root)
-            for problem in problems:
-                warn(problem)
-            if found is None:
-                if resume:
-                    raise CheckpointError("there is no checkpoint to resume from", file=root)
+        if resume in (None, "latest"):
+            state = self.processes.first(lambda: _latest(root, resume is not None))
+            if state is None:
                 return None
-            state = found
+        else:
+            state = self.processes.first(lambda: load_state(root / Path(str(resume)).name))
         state.restore(model, optimizer)
         return dict(state.extra)
+
+
+def _latest(root: Path, needed: bool) -> State | None:
+    found, problems = latest_state(root)
+    for problem in problems:
+        warn(problem)
+    if found is None and needed:
+        raise CheckpointError("there is no checkpoint to resume from", file=root)
+    return found
 
 
 def _check_empty(path: Path, resume: bool) -> None:
@@ -176,9 +199,7 @@ def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Sou
 def _check_same(path: Path, settings: DataclassType) -> None:
     kind = type(settings)
     before = kind(**read_recipe(kind, path / _CONFIG))
-    was, now = to_mapping(before), to_mapping(settings)
-    other = [f"{key} was {was[key]} and is {now[key]}" for key in now if was[key] != now[key]]
-    if other:
+    if other := differences(before, settings):
         raise SettingsError(
             f"the folder holds a run with other settings: {'; '.join(other)}",
             file=path,

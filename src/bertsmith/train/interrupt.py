@@ -8,6 +8,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from bertsmith.common.console import note
+from bertsmith.train.processes import Processes
 
 
 class Stopped(SystemExit):
@@ -43,7 +44,11 @@ class Interrupt:
             raise KeyboardInterrupt
         self.asked = number
 
-    def leave(self, folder: Path, step: int) -> None:
+    def asked_of_any(self, processes: Processes) -> int:
+        """The signal that any process of the run has got, 0 for none: all stop at the same step."""
+        return processes.most(self.asked)
+
+    def leave(self, asked: int, folder: Path, step: int) -> None:
         """End the process: status 0 after SIGTERM (a preempted machine), 130 after SIGINT."""
         note(f"stopped after step {step:,}; the same command goes on from there ({folder})")
-        raise Stopped(0 if self.asked == signal.SIGTERM else 130)
+        raise Stopped(0 if asked == signal.SIGTERM else 130)

@@ -7,19 +7,52 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bertsmith.common.errors import InputError, TrainingError
 from bertsmith.common.files import write_text
+from bertsmith.train.processes import Processes
 
 METRICS = "metrics.jsonl"
+
+
+class Log(Protocol):
+    """Where the records of a run go."""
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append one record."""
+
+    def close(self) -> None:
+        """No more records come."""
+
+
+class NoLog:
+    """The log of a process that is not the first of its run."""
+
+    def write(self, record: dict[str, Any]) -> None:
+        """The first process writes it."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def open_log(folder: Path, step: int, processes: Processes) -> Log:
+    """The log of this process of a run that goes on from ``step``; see :class:`MetricsLog`."""
+    opened: list[Log] = [NoLog()]
+
+    def begin() -> None:
+        opened[0] = MetricsLog(folder, step)
+
+    processes.first(begin)
+    return opened[0]
 
 
 class MetricsLog:
     """Appends records to ``metrics.jsonl`` and to ``tensorboard/`` in a run folder.
 
     A record is a mapping of names to numbers with a ``step``; an evaluation has its figures one
-    level down, under ``held_out``. A number that is not finite becomes null: JSON has no NaN.
+    level down, under ``held_out``; a warning is text, under ``warning``. A number that is not
+    finite becomes null: JSON has no NaN.
 
     Args:
         folder: the run folder.
@@ -35,7 +68,7 @@ class MetricsLog:
         path = self._path = folder / METRICS
         kept = [record for record in read_metrics(path) if record["step"] <= step]
         # What a run logs after its last checkpoint (the last evaluation) has that step, too.
-        self._known = {(record["step"], "held_out" in record) for record in kept[-2:]}
+        self._known = {_kind(record) for record in kept if record["step"] == step}
         try:
             write_text(path, "".join(_line(record) for record in kept))
             # Unbuffered: a record is out of the process before the next step begins.
@@ -46,7 +79,7 @@ class MetricsLog:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one record; one that the log has from before a resume is passed over."""
-        if (record["step"], "held_out" in record) in self._known:
+        if _kind(record) in self._known:
             return
         try:
             rest = _line(record).encode()
@@ -129,6 +162,11 @@ def _record(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and isinstance(value.get("step"), int) else None
+
+
+def _kind(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What a step has only once."""
+    return record["step"], "held_out" in record, "spike" in record, record.get("warning")
 
 
 def _line(record: dict[str, Any]) -> str:

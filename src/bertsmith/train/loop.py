@@ -1,8 +1,8 @@
 """The training loop, one for pre-training and fine-tuning alike.
 
 A loss is a sum over the whole global batch divided by its number of targets, whatever the
-micro-batches. Dropout is seeded by (seed, step, micro-batch), so that a resumed run needs no random
-state and continues bit for bit.
+micro-batches and processes. Dropout is seeded by (seed, step, micro-batch), so that a resumed run
+needs no random state and continues bit for bit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,10 +20,12 @@ import torch
 
 from bertsmith.common.errors import TrainingError
 from bertsmith.train.optimizers import clip_gradients
+from bertsmith.train.parallel import Forward, synchronised
+from bertsmith.train.processes import ALONE, Processes
 
 
 class Batch(Protocol):
-    """What the loop needs to know of a batch."""
+    """What the loop needs to know of a batch, or of this process's share of one."""
 
     @property
     def tokens(self) -> int:
@@ -30,11 +33,15 @@ class Batch(Protocol):
 
     @property
     def targets(self) -> Mapping[str, int]:
-        """Number of targets of each loss, over the whole batch."""
+        """Number of targets of each loss, with the same names in every share."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What was cut or changed to make the batch, by name."""
+        """What was cut or changed to make the batch, by name, the same names in every share."""
+
+    @property
+    def spare(self) -> bool:
+        """Whether this share holds nothing of the batch, but something to compute meanwhile."""
 
     def micro_batches(self, most_tokens: int) -> Iterator[Any]:
         """The batch in pieces."""
@@ -49,6 +56,30 @@ class Sums:
 
     losses: dict[str, torch.Tensor]
     correct: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a whole global batch has, over all processes; see :class:`Batch`."""
+
+    tokens: int
+    targets: Mapping[str, int]
+    counts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, batch: Batch, processes: Processes = ALONE) -> Totals:
+        """Add up the shares of all processes."""
+        if processes.size == 1:
+            return cls(batch.tokens, batch.targets, batch.counts)
+        own = [("tokens", "", batch.tokens)]
+        own += [("targets", name, count) for name, count in batch.targets.items()]
+        own += [("counts", name, count) for name, count in batch.counts.items()]
+        sums = processes.sums({f"{kind} {name}": count for kind, name, count in own})
+        return cls(
+            int(sums["tokens "]),
+            {name: int(sums[f"targets {name}"]) for name in batch.targets},
+            {name: int(sums[f"counts {name}"]) for name in batch.counts},
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +123,7 @@ class Trainer(Generic[B]):
         max_gradient_norm: gradients are scaled down to this global norm.
         autocast: precision of the matrix products, None for that of the weights.
         empty_batches: batches so far in which some loss had no target.
+        processes: those of the run, each with its share of every batch.
     """
 
     model: torch.nn.Module
@@ -102,9 +134,23 @@ class Trainer(Generic[B]):
     max_gradient_norm: float
     autocast: torch.dtype | None = None
     empty_batches: int = 0
+    processes: Processes = ALONE
 
-    def step(self, number: int, batch: B, learning_rate: float) -> Step:
+    def __post_init__(self) -> None:
+        found = synchronised(self.model, self.objective, self.processes)
+        self._forward: Forward = found[0]
+        self._not_yet, self._loss_scale = found[1:]
+
+    def step(
+        self, number: int, batch: B, learning_rate: float, totals: Totals | None = None
+    ) -> Step:
         """Make step ``number`` (counted from 0) with ``batch``.
+
+        Args:
+            number: number of the step.
+            batch: the batch, or this process's share of it.
+            learning_rate: the rate of this step.
+            totals: those of the whole batch, where they are known already.
 
         Raises:
             TrainingError: the loss or the gradient is not a finite number; the weights are those
@@ -112,11 +158,13 @@ class Trainer(Generic[B]):
         """
         started = time.perf_counter()
         self.optimizer.zero_grad(set_to_none=True)
-        losses, correct = self._backward(number, batch)
-        targets = {name: count for name, count in batch.targets.items() if count}
-        self.empty_batches += int(len(targets) < len(batch.targets))
+        totals = totals or Totals.of(batch, self.processes)
+        targets = {name: count for name, count in totals.targets.items() if count}
+        self.empty_batches += int(len(targets) < len(totals.targets))
+        losses, correct = self._backward(number, batch, targets)
         means = {
-            name: losses[name] / targets[name] if name in targets else 0.0 for name in batch.targets
+            name: losses[name] / targets[name] if name in targets else 0.0
+            for name in totals.targets
         }
         norm = 0.0
         if targets:
@@ -128,7 +176,7 @@ class Trainer(Generic[B]):
             self.optimizer.step()
         return Step(
             number + 1,
-            batch.tokens,
+            totals.tokens,
             means,
             {name: correct[name] / targets[name] for name in targets if name in correct},
             norm,
@@ -136,21 +184,62 @@ class Trainer(Generic[B]):
             time.perf_counter() - started,
         )
 
-    def _backward(self, number: int, batch: B) -> tuple[Counter[str], Counter[str]]:
-        losses: Counter[str] = Counter()
+    def _backward(
+        self, number: int, batch: B, targets: Mapping[str, int]
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Gradients of the whole batch; summed losses and numbers of right predictions."""
+        losses = dict.fromkeys(batch.targets, 0.0)
         correct: Counter[str] = Counter()
-        targets = batch.targets
         device = next(self.model.parameters()).device.type
-        for index, micro in enumerate(batch.micro_batches(self.micro_tokens)):
+        for index, micro, counts, is_last in self._passes(batch):
             torch.manual_seed(dropout_seed(self.seed, number, index))
-            with torch.autocast(device, self.autocast, enabled=self.autocast is not None):
-                sums = self.objective(self.model, micro)
-            parts = [value / targets[name] for name, value in sums.losses.items() if targets[name]]
-            if parts:
-                torch.stack(parts).sum().backward()  # type: ignore[no-untyped-call]
-            losses.update({name: float(value.detach()) for name, value in sums.losses.items()})
-            correct.update({name: int(value) for name, value in sums.correct.items()})
-        return losses, correct
+            with nullcontext() if is_last else self._not_yet():
+                with torch.autocast(device, self.autocast, enabled=self.autocast is not None):
+                    sums = self._forward(micro)
+                scale = self._loss_scale if counts else 0.0
+                parts = [
+                    value / targets[name] * scale
+                    for name, value in sums.losses.items()
+                    if name in targets
+                ]
+                if parts:
+                    torch.stack(parts).sum().backward()  # type: ignore[no-untyped-call]
+            if counts:
+                for name, value in sums.losses.items():
+                    losses[name] += float(value.detach())
+                correct.update({name: int(value) for name, value in sums.correct.items()})
+        return self._over_all(losses, correct)
+
+    def _passes(self, batch: B) -> Iterator[tuple[int, Any, bool, bool]]:
+        """Number, micro-batch, whether it counts, whether it is the last of this step.
+
+        Every process makes as many passes as the one with most: the copies of a model meet at the
+        end of each step, its shares in every layer. One that has no more to do repeats its last.
+        """
+        size, rank = self.processes.size, self.processes.rank
+        micros = list(batch.micro_batches(self.micro_tokens))
+        passes = self.processes.most(len(micros))
+        for index in range(passes):
+            counts = index < len(micros) and not batch.spare
+            micro = micros[min(index, len(micros) - 1)]
+            yield index * size + rank, micro, counts, index == passes - 1
+
+    def _over_all(
+        self, losses: Mapping[str, float], correct: Mapping[str, float]
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        if self.processes.size == 1:
+            return losses, correct
+        # A process without a pass that counted has no names in correct: all of losses stand for it.
+        names = list(losses)
+        sums = self.processes.sums(
+            {f"loss {name}": losses[name] for name in names}
+            | {f"right {name}": correct.get(name, 0) for name in names}
+            | {f"knows {name}": float(name in correct) for name in names}
+        )
+        return (
+            {name: sums[f"loss {name}"] for name in names},
+            {name: sums[f"right {name}"] for name in names if sums[f"knows {name}"]},
+        )
 
 
 def dropout_seed(seed: int, step: int, micro_batch: int) -> int:

@@ -7,6 +7,7 @@ import os
 import torch
 
 from bertsmith.model.config import BertConfig
+from bertsmith.train.processes import local_size
 
 _LEAST, _MOST = 2048, 65536
 _SHARE = 0.25  # of the machine's memory, for the activations of one micro-batch
@@ -22,7 +23,7 @@ def choose_micro_tokens(config: BertConfig, length: int) -> int:
     if torch.cuda.is_available():
         memory = torch.cuda.mem_get_info()[0]
     else:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // local_size()
     fits = int(memory * _SHARE / activation_bytes(config, length))
     return max(_LEAST, min(_MOST, fits))
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from bertsmith.common.errors import SettingsError, nearest
+from bertsmith.train.parallel import in_shares, local, total, whole
 
 OPTIMIZERS = ("bert-adam", "adamw", "lamb")
 
@@ -81,11 +82,15 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> float:
     A norm that is not finite is returned as it is, so that the caller can stop.
     """
     gradients = [weights for weights in parameters if weights.grad is not None]
-    return float(torch.nn.utils.clip_grad_norm_(gradients, max_norm, foreach=True))
+    return float(whole(torch.nn.utils.clip_grad_norm_(gradients, max_norm, foreach=True)))
 
 
 class _Moments(torch.optim.Optimizer):
-    """Adam's two moments, kept for every parameter; subclasses turn them into a step."""
+    """Adam's two moments, kept for every parameter; subclasses turn them into a step.
+
+    Of weights in shares (see ``parallel.py``) every process moves its own; ``w``, ``g``, ``m`` and
+    ``v`` of a step are these shares.
+    """
 
     def __init__(
         self,
@@ -105,8 +110,8 @@ class _Moments(torch.optim.Optimizer):
         for group in self.param_groups:
             weights = [p for p in group["params"] if p.grad is not None]
             if weights:
-                gradients = [p.grad for p in weights]
-                self._step_group(group, weights, gradients, *self._moments(weights))
+                tensors = weights, [p.grad for p in weights], *self._moments(weights)
+                self._step_group(group, weights, *([local(t) for t in kind] for kind in tensors))
 
     def _moments(self, weights: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         for p in weights:
@@ -123,6 +128,7 @@ class _Moments(torch.optim.Optimizer):
     def _step_group(
         self,
         group: dict[str, Any],
+        weights: list[Parameter],
         w: list[Tensor],
         g: list[Tensor],
         m: list[Tensor],
@@ -140,6 +146,7 @@ class BertAdam(_Moments):
     def _step_group(
         self,
         group: dict[str, Any],
+        weights: list[Parameter],  # noqa: ARG002 - part of the interface
         w: list[Tensor],
         g: list[Tensor],
         m: list[Tensor],
@@ -165,6 +172,7 @@ class Lamb(_Moments):
     def _step_group(
         self,
         group: dict[str, Any],
+        weights: list[Parameter],
         w: list[Tensor],
         g: list[Tensor],
         m: list[Tensor],
@@ -175,7 +183,7 @@ class Lamb(_Moments):
         torch._foreach_mul_(v, beta2)
         torch._foreach_addcmul_(v, g, g, value=1 - beta2)
         # A tensor that had no gradient in some step is behind the others.
-        steps = [self.state[p]["step"] for p in w]
+        steps = [self.state[p]["step"] for p in weights]
         scale = torch._foreach_div(v, [1 - beta2**step for step in steps])
         torch._foreach_sqrt_(scale)
         torch._foreach_add_(scale, group["eps"])
@@ -184,11 +192,15 @@ class Lamb(_Moments):
         if group["weight_decay"]:
             torch._foreach_add_(update, w, alpha=group["weight_decay"])
         if group["trust_ratio"]:
-            ratios = _trust(
-                torch.stack(torch._foreach_norm(w)), torch.stack(torch._foreach_norm(update))
-            )
+            ratios = _trust(_norms(w, weights), _norms(list(update), weights))
             torch._foreach_mul_(update, list(ratios.unbind()))
         torch._foreach_add_(w, update, alpha=-group["lr"])
+
+
+def _norms(tensors: list[Tensor], weights: list[Parameter]) -> Tensor:
+    """``[tensors]`` norms of whole tensors, from the shares of the tensors of ``weights``."""
+    norms = torch.stack(torch._foreach_norm(tensors))
+    return total(norms.square(), weights[0]).sqrt() if in_shares(weights[0]) else norms
 
 
 def _trust(weights: Tensor, update: Tensor) -> Tensor:

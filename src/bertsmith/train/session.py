@@ -14,10 +14,11 @@ from bertsmith.common.heap import give_back_memory
 from bertsmith.train.clock import Clock
 from bertsmith.train.folder import RunFolder
 from bertsmith.train.interrupt import Interrupt
-from bertsmith.train.log import MetricsLog
-from bertsmith.train.loop import B, Step, Trainer, ahead
+from bertsmith.train.log import Log
+from bertsmith.train.loop import B, Step, Totals, Trainer, ahead
 from bertsmith.train.schedule import Budget, linear_with_warmup
 from bertsmith.train.speed import SpeedMeter
+from bertsmith.train.watch import Watch
 
 _GIVE_BACK_EVERY = 100  # steps
 
@@ -39,6 +40,7 @@ class Session(Generic[B]):
         checkpoint_every: steps between checkpoints; the end of the run is one.
         evaluate: what to do at intervals; says whether the run shall end early.
         meter: measures the speed.
+        watch: looks at every step for what goes wrong.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Session(Generic[B]):
         name: str,
         trainer: Trainer[B],
         folder: RunFolder,
-        log: MetricsLog,
+        log: Log,
         clock: Clock,
         budget: Budget,
         *,
@@ -57,13 +59,14 @@ class Session(Generic[B]):
         checkpoint_every: int,
         evaluate: Callable[[], bool],
         meter: SpeedMeter[B],
+        watch: Watch | None = None,
     ) -> None:
         self.name, self.trainer, self.folder, self.log = name, trainer, folder, log
         self.clock, self.budget, self.meter = clock, budget, meter
         self._peak, self._warmup = learning_rate, warmup
         self._log_every, self._evaluate_every = log_every, evaluate_every
         self._checkpoint_every, self._evaluate = checkpoint_every, evaluate
-        self._ended = False
+        self._ended, self._watch = False, watch
         trainer.empty_batches = clock.empty_batches
 
     def run(self, phases: list[tuple[float, Callable[[int], B]]]) -> None:
@@ -81,10 +84,11 @@ class Session(Generic[B]):
                 end += share
                 if not self._past(end):
                     for number, batch in ahead(batch_at, self.clock.step, sys.maxsize):
+                        asked = interrupt.asked_of_any(self.trainer.processes)
                         self._step(number, batch, bar)
-                        if interrupt.asked:
+                        if asked:
                             self.checkpoint()
-                            interrupt.leave(self.folder.path, self.clock.step)
+                            interrupt.leave(asked, self.folder.path, self.clock.step)
                         if self._past(end):
                             break
 
@@ -95,13 +99,17 @@ class Session(Generic[B]):
 
     def _step(self, number: int, batch: B, bar: Bar) -> None:
         started = time.perf_counter()
-        factor = linear_with_warmup(self._progress(batch), self._warmup)
-        step = self.trainer.step(number, batch, self._peak * factor)
+        processes = self.trainer.processes
+        totals = Totals.of(batch, processes)
+        begun = self._done()
+        factor = linear_with_warmup(self._progress(totals), self._warmup)
+        step = self.trainer.step(number, batch, self._peak * factor, totals)
         clock = self.clock
         clock.step, clock.tokens = step.step, clock.tokens + step.tokens
-        clock.counts.update(batch.counts)
+        clock.counts.update(totals.counts)
         clock.empty_batches = self.trainer.empty_batches
-        clock.seconds += time.perf_counter() - started
+        # All processes go by the clock of the first, to end at the same step.
+        clock.seconds = processes.of_first(clock.seconds + time.perf_counter() - started)
         self.meter.add(step, batch)
         _, done = self._extent()
         bar.advance(done - bar.done, self.meter.message(step))
@@ -109,21 +117,25 @@ class Session(Generic[B]):
             give_back_memory()
         if step.step % self._log_every == 0 or step.step == 1:
             self.log.write({**_record(step), "tokens": clock.tokens, **self.meter.take()})
+        if self._watch is not None:
+            self._watch.see(step, begun)
         if step.step % self._evaluate_every == 0 and not self._past(1.0):
             self._ended = self._evaluate()
         if step.step % self._checkpoint_every == 0 or self._past(1.0):
             self.checkpoint()
 
-    def _progress(self, batch: B) -> float:
+    def _progress(self, totals: Totals) -> float:
         """Share of the budget for the learning rate: the middle of the step about to be made."""
         clock = self.clock
-        middle = clock.step + 0.5, clock.tokens + batch.tokens / 2
+        middle = clock.step + 0.5, clock.tokens + totals.tokens / 2
         return self.budget.progress(*middle, clock.seconds)
 
     def _past(self, share: float) -> bool:
+        return self._ended or self._done() >= share - 1e-9
+
+    def _done(self) -> float:
         clock = self.clock
-        done = self.budget.progress(clock.step, clock.tokens, clock.seconds)
-        return self._ended or done >= share - 1e-9
+        return self.budget.progress(clock.step, clock.tokens, clock.seconds)
 
     def _extent(self) -> tuple[float, float]:
         budget, clock = self.budget, self.clock

@@ -24,6 +24,7 @@ from torch import Tensor
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.common.errors import CheckpointError
 from bertsmith.common.files import sha256, write_json
+from bertsmith.train.parallel import like, whole
 
 _NAME = re.compile(r"step-(\d{8,})")
 _LEFT_BY_KILLED_SAVES = ".step-*"  # the names that atomic_folder gives what is not finished
@@ -62,10 +63,10 @@ class State:
             _check_same_shapes(named, self.weights)
             if self.kind not in ("", type(optimizer).__name__):
                 raise ValueError(f"its optimizer is {self.kind}, not {type(optimizer).__name__}")
-            optimizer.load_state_dict(self.optimizer)
+            optimizer.load_state_dict(_laid_out(self.optimizer, optimizer))
             with torch.no_grad():
                 for name, tensor in named.items():
-                    tensor.copy_(self.weights[name])
+                    tensor.copy_(like(tensor, self.weights[name]))
         except (RuntimeError, ValueError, KeyError) as error:
             raise CheckpointError(
                 f"the checkpoint is not one of this model and optimizer: {error}",
@@ -73,14 +74,30 @@ class State:
             ) from None
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """Whole tensors of a model and its optimizer, wherever their shares are.
+
+    Attributes:
+        weights: parameters and buffers by name, tied ones once.
+        moments: the tensors of the optimizer's state.
+        rest: what of its state is not a tensor.
+    """
+
+    weights: dict[str, Tensor]
+    moments: dict[str, Tensor]
+    rest: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Snapshot:
+        """Take it; all processes have to call where weights are in shares."""
+        moments, rest = _split(optimizer.state_dict())
+        rest["kind"] = type(optimizer).__name__
+        return cls(_plain(_named_tensors(model)), _plain(moments), rest)
+
+
 def save_state(
-    root: Path,
-    step: int,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    extra: Mapping[str, Any],
-    *,
-    keep: int,
+    root: Path, step: int, snapshot: Snapshot, extra: Mapping[str, Any], *, keep: int
 ) -> Path:
     """Write the checkpoint of ``step`` under ``root``, then remove all before the last ``keep``.
 
@@ -92,8 +109,7 @@ def save_state(
     Args:
         root: the folder of a run's checkpoints.
         step: steps made.
-        model: its parameters and buffers are saved, tied ones once.
-        optimizer: its ``state_dict`` is saved.
+        snapshot: weights and the optimizer's state.
         extra: JSON values that the run has to remember.
         keep: number of checkpoints to keep, this one included; at least 1.
 
@@ -111,7 +127,7 @@ def save_state(
         for left in root.glob(_LEFT_BY_KILLED_SAVES):
             shutil.rmtree(left)
         with atomic_folder(final) as part:
-            _write(part, step, model, optimizer, extra)
+            _write(part, step, snapshot, extra)
         earlier = [folder for number, folder in _checkpoints(root) if number < step]
         for old in earlier[: max(0, len(earlier) - keep + 1)]:
             shutil.rmtree(old)
@@ -132,28 +148,20 @@ def _unwritable(error: Exception, folder: Path) -> CheckpointError:
     )
 
 
-def _write(
-    part: Path,
-    step: int,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    extra: Mapping[str, Any],
-) -> None:
-    save_file(_plain(_named_tensors(model)), part / MODEL)
-    tensors, rest = _split(optimizer.state_dict())
-    save_file(_plain(tensors), part / OPTIMIZER)
+def _write(part: Path, step: int, snapshot: Snapshot, extra: Mapping[str, Any]) -> None:
+    save_file(snapshot.weights, part / MODEL)
+    save_file(snapshot.moments, part / OPTIMIZER)
     files = {
         name: {"bytes": (part / name).stat().st_size, "sha256": sha256(part / name)}
         for name in (MODEL, OPTIMIZER)
     }
-    rest["kind"] = type(optimizer).__name__
-    record = {"step": step, "extra": dict(extra), "optimizer": rest, "files": files}
+    record = {"step": step, "extra": dict(extra), "optimizer": snapshot.rest, "files": files}
     write_json(part / STATE, record)
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors as safetensors takes them; one that is contiguous is not copied."""
-    return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    """The tensors as safetensors takes them; one that is whole and contiguous is not copied."""
+    return {name: whole(tensor.detach()).contiguous() for name, tensor in tensors.items()}
 
 
 def _named_tensors(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -161,6 +169,22 @@ def _named_tensors(model: torch.nn.Module) -> dict[str, Tensor]:
     lasting = model.state_dict().keys()
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in lasting}
     return {**dict(model.named_parameters()), **buffers}
+
+
+def _laid_out(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """An optimizer's state in shares, where its weights are."""
+    weights = [one for group in optimizer.param_groups for one in group["params"]]
+    entries = {
+        index: {
+            name: like(weights[index], value)
+            if isinstance(value, Tensor) and value.shape == weights[index].shape
+            else value
+            for name, value in values.items()
+        }
+        for index, values in state["state"].items()
+        if index < len(weights)
+    }
+    return {**state, "state": entries}
 
 
 def _check_same_shapes(model: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:

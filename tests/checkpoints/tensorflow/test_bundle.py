@@ -238,7 +238,10 @@ def test_a_header_that_is_not_read(tmp_path: Path, header: bytes, message: str) 
         ({"size": 20}, r"tensor t has shape \[2, 3\] of float32, but 20 bytes"),
         ({"shape": (2**40, 2**20), "size": 2**62}, "truncated"),
         ({"shape": (0, 2**62, 2**62), "size": 0, "crc": masked_crc32c(b"")}, "can not be"),
-        ({"shape": (1,) * 70, "size": 4, "crc": masked_crc32c(ONE.tobytes()[:4])}, "can not be"),
+        (
+            {"shape": (1,) * 70, "size": 4, "crc": masked_crc32c(ONE.tobytes()[:4])},
+            "more than 64 dimensions",
+        ),
         ({"crc": 0}, "the checksum of tensor t does not agree"),
         ({"dtype": "string"}, "tensor t is of the kind string, which is not read"),
     ],

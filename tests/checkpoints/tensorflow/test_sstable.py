@@ -110,7 +110,9 @@ def test_what_is_no_table(tmp_path: Path, table: bytes, message: str) -> None:
 def test_a_chain_of_keys_does_not_grow_without_end(tmp_path: Path) -> None:
     """Each key is the one before and a byte more: their sum is a square of the file's size."""
     entries = (write_varint(length) + b"\1\0k" for length in range(10_000))
-    with pytest.raises(ModelError, match="an entry does not fit its block"):
+    with pytest.raises(
+        ModelError, match=r"an entry does not fit its block|far larger than the file"
+    ):
         read(tmp_path, table_of(block_of(*entries)))
 
 

@@ -125,7 +125,8 @@ class TensorBundle:
         Raises:
             ModelError: the tensors of the index are far larger than the files of data.
         """
-        shards = [shard_of(self.prefix, number, self._shards) for number in range(self._shards)]
+        numbers = {entry.shard for entry in self.entries.values()}
+        shards = [shard_of(self.prefix, number, self._shards) for number in numbers]
         if not all(shard.exists() for shard in shards):
             return  # named when a tensor is read
         said, there = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from bertsmith.checkpoints.tensorflow.protobuf import (
     bytes_field,
@@ -22,6 +23,7 @@ DTYPES = {
     9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in DTYPES.items()}
+_MOST_DIMENSIONS = 64  # of a tensor: numpy's limit
 _VERSION = 1  # of the layout: what is written, and the highest that is read
 
 
@@ -112,7 +114,9 @@ class Entry:
                 case 1 | 3 | 4 | 5 | 6, int():
                     numbers[field] = value
                 case 2, bytes():
-                    shape = tuple(_shape(value))
+                    shape = tuple(islice(_shape(value), _MOST_DIMENSIONS + 1))
+                    if len(shape) > _MOST_DIMENSIONS:
+                        raise ValueError(f"a tensor has more than {_MOST_DIMENSIONS} dimensions")
                 case 7, bytes():
                     sliced = True
                 case 1 | 2 | 3 | 4 | 5 | 6 | 7, _:

@@ -26,6 +26,9 @@ _STORED, _SNAPPY = 0, 1
 _RESTART_EVERY = 16
 _BLOCK_BYTES = 4096
 LONGEST_KEY = 4096
+# Keys are stored as what differs from the one before; whole again they may be this much larger than
+# the file.
+_TIMES, _SPARE = 16, 1 << 20
 
 
 def read_table(file: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -95,12 +98,19 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise ValueError("the footer holds more than two places")
     filters.block_of(data)  # of no use, but its checksum tells of damage
     last = None
+    left, room = len(data), _TIMES * len(data) + _SPARE
     for _, place in _block_entries(index.block_of(data)):
         block, _ = _Place.read(place, 0)
+        left -= block.size
+        if left < 0:
+            raise ValueError("blocks overlap")
         for key, value in _block_entries(block.block_of(data)):
             if last is not None and key <= last:
                 raise ValueError("the keys are not in order")
             last = key
+            room -= len(key)
+            if room < 0:
+                raise ValueError("the keys are far larger than the file")
             yield key, value
 
 

@@ -50,7 +50,7 @@ def decode(raw: bytes, encoding: str, path: Path | str, flag: str = "--encoding"
     """
     try:
         name = codecs.lookup(encoding).name
-    except LookupError:
+    except (LookupError, ValueError):
         raise SettingsError(
             "there is no encoding of that name", value=encoding, mend="for example utf-8, latin-1"
         ) from None

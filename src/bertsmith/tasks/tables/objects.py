@@ -63,7 +63,10 @@ def _row(text: str, line: int) -> Row:
 
 
 def _of(value: object, line: int) -> Row:
-    cells = plain(value)
+    try:
+        cells = plain(value)
+    except RecursionError:
+        return Row(line, problem="lists and objects are too deep inside each other")
     if not isinstance(cells, dict):
         return Row(line, problem="not a JSON object")
     return Row(line, cells)

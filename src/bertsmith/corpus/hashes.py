@@ -45,6 +45,15 @@ def combined(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return _mixed(np.add.reduceat(products, offsets[:-1]) + lengths.astype(np.uint64))
 
 
+def window_hashes(tokens: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
+    """``[N]`` uint64, a hash of each ``length`` tokens from ``starts`` (``[N]``) on."""
+    multipliers = _multipliers(_power(length))
+    result = np.zeros(len(starts), np.uint64)
+    for place in range(length):
+        result += (tokens[starts + place].astype(np.uint64) + np.uint64(1)) * multipliers[place]
+    return _mixed(result)
+
+
 class Hashes:
     """A multiset of hashes; of more than MOST, those below a bound that halves as needed.
 

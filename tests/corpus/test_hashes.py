@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from bertsmith.doctor import hashes
-from bertsmith.doctor.hashes import Hashes, combined, sentence_hashes
+from bertsmith.corpus import hashes
+from bertsmith.corpus.hashes import Hashes, combined, sentence_hashes
 
 
 def flat(sequences: list[list[int]], kind: type = np.uint16) -> tuple[np.ndarray, np.ndarray]:

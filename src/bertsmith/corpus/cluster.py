@@ -1,0 +1,139 @@
+"""A Dask cluster that encodes units: connecting, checking its workers, saying what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bertsmith.common.errors import CorpusError, SettingsError
+from bertsmith.corpus.encode import Unit
+
+_PATIENCE_S = 10  # for the scheduler to answer
+_AGAIN = "run the same command again, with or without --scheduler: finished shards are kept"
+
+
+class Cluster:
+    """A connected cluster.
+
+    Attributes:
+        address: the scheduler's.
+        executor: runs calls on the cluster.
+    """
+
+    def __init__(self, address: str, client: Any) -> None:
+        self.address, self._client = address, client
+        self.executor: Executor = client.get_executor(pure=False)
+
+    def workers(self) -> int:
+        """Threads of its workers now, at least 1; it may grow and shrink."""
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    def cancel(self) -> None:
+        """Cancel what was not finished."""
+        self.executor.shutdown(wait=False)
+
+    def check(self, marker: Path) -> None:
+        """See that workers there now have this bertsmith and the folder of ``marker``.
+
+        Raises:
+            CorpusError: a worker differs; the message names it.
+        """
+        found = self._client.run(_look, str(marker))
+        if not found:
+            raise CorpusError(
+                "the scheduler has no worker", value=self.address, mend="start dask worker"
+            )
+        own = version("bertsmith")
+        for name, (theirs, sees) in found.items():
+            if theirs != own:
+                raise CorpusError(
+                    f"the worker {name} has bertsmith {theirs}, this is {own}",
+                    mend="install the same version on all machines",
+                )
+            if not sees:
+                raise _not_shared(marker.parent, name)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """Connect to the scheduler at ``address``; what is unfinished at the end is cancelled.
+
+    Raises:
+        SettingsError: the library is not installed, or the address has no form of one.
+        CorpusError: the scheduler does not answer, or is gone in the middle.
+    """
+    try:
+        import distributed
+        from distributed.comm.core import CommClosedError
+    except ImportError:
+        raise SettingsError(
+            "a cluster needs the library distributed", mend="pip install 'bertsmith[cluster]'"
+        ) from None
+    # What goes wrong is said once, by us; and a unit is as large as it is.
+    # (The library gives each of its loggers a level of its own.)
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", "Sending large graph")
+    try:
+        connect: Any = distributed.Client  # has no types
+        client = connect(address, timeout=_PATIENCE_S, set_as_default=False)
+    except OSError:
+        raise CorpusError(
+            "the scheduler can not be reached", value=address,
+            mend="see that it runs and that the address is the one it printed",
+        ) from None  # fmt: skip
+    except ValueError as error:
+        raise SettingsError(
+            f"the address of the scheduler is wrong: {error}", value=address,
+            mend="give tcp://HOST:PORT",
+        ) from None  # fmt: skip
+    cluster = Cluster(address, client)
+    try:
+        yield cluster
+    except (CommClosedError, CancelledError, asyncio.CancelledError):
+        raise CorpusError("the scheduler is gone", value=address, mend=_AGAIN) from None
+    except distributed.scheduler.KilledWorker:
+        raise CorpusError(
+            "workers of the cluster were killed again and again at one unit (out of memory?)",
+            value=address, mend=_AGAIN + "; a smaller --shard-mb needs less memory",
+        ) from None  # fmt: skip
+    finally:
+        cluster.cancel()
+        client.close(timeout=2)
+
+
+def encode_there(encode: Callable[[Unit], dict[str, Any]], unit: Unit) -> dict[str, Any]:
+    """Call ``encode`` on a worker, which has to see the unit's folder."""
+    if not unit.folder.is_dir():
+        raise _not_shared(unit.folder, platform.node())
+    return encode(unit)
+
+
+def arrived(record: Path) -> None:
+    """See that the record that a worker wrote lies in the builder's own folder, too.
+
+    Raises:
+        CorpusError: it does not: the worker has another disk under the same path.
+    """
+    if not record.exists():
+        raise _not_shared(record.parent, f"that encoded {record.name}")
+
+
+def _not_shared(folder: Path, worker: str) -> CorpusError:
+    return CorpusError(
+        f"the worker {worker} does not share the corpus folder", file=folder,
+        mend="give an --out that all machines see under the same path",
+    )  # fmt: skip
+
+
+def _look(marker: str) -> tuple[str, bool]:
+    return version("bertsmith"), Path(marker).exists()
