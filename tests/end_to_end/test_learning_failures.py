@@ -77,12 +77,12 @@ def test_pairs_that_tell_their_document(bertsmith, tmp_path) -> None:
     rng = random.Random(0)
     words = ["".join(rng.choices(SYLLABLES, k=3)) for _ in range(60)]
     documents = [
-        "\n".join(" ".join([mark, *rng.choices(words, k=7)]) for _ in range(400))
+        "\n".join(" ".join([mark, rng.choice(words)] * 3) for _ in range(400))
         for mark in ("left", "right")
     ]
     made = make(bertsmith, tmp_path, "\n\n".join(documents) + "\n", "--held-out-percent", 0)
     done = bertsmith(
-        "pretrain", made, "--out", tmp_path / "run", *FLAGS, "--steps", 300,
+        "pretrain", made, "--out", tmp_path / "run", *FLAGS, "--steps", 500,
         "--learning-rate", 1e-3, "--warmup", 0.1, "--batch-size", 16,
     )  # fmt: skip
     texts = [one for one in found(tmp_path / "run", done.stderr) if "told from a random one" in one]
@@ -119,7 +119,7 @@ def test_damaged_text_makes_spikes_and_can_be_seen(bertsmith, tmp_path, capsys) 
     rng = random.Random(2)
     line = "one two three four five six seven eight nine ten eleven twelve"
     documents = ["\n".join([line] * 6) for _ in range(200)]
-    junk = ["".join(rng.choices("0123456789abcdef#~", k=30)) for _ in range(16)]
+    junk = ["".join(rng.choices("0123456789abcdef#~", k=30)) for _ in range(64)]
     documents.insert(90, "\n".join(junk))
     made = make(bertsmith, tmp_path, "\n\n".join(documents) + "\n", "--held-out-percent", 0)
     run = tmp_path / "run"
@@ -135,10 +135,9 @@ def test_damaged_text_makes_spikes_and_can_be_seen(bertsmith, tmp_path, capsys) 
     assert ">spike</text>" in (run / "report.html").read_text()
     parser = Parser(prog="bertsmith corpus show")
     corpus_show.add_arguments(parser)
-    for spike in spikes:
-        corpus_show.run(parser.parse_known([str(run), "--batch", str(spike["batch"])]))
-        shown = capsys.readouterr().out
-        assert "document 90" in shown  # the damaged one
+    # A later one may be of a sound batch, after the step of a damaged one did harm.
+    corpus_show.run(parser.parse_known([str(run), "--batch", str(first)]))
+    assert "document 90" in capsys.readouterr().out  # the damaged one
 
 
 @pytest.mark.parametrize("words", [["--batch", "x"], []])

@@ -81,11 +81,6 @@ def test_a_run(kind: str, trial: int, made: Path, bertsmith: Warm, tmp_path: Pat
     assert result(out) == result(made / kind)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="train/folder.py writes config.toml first and then run.json a key at a time: a kill in "
-    "between leaves a folder that every later command refuses",
-)
 @pytest.mark.parametrize(
     "left",
     [

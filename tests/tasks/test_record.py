@@ -25,13 +25,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "reason"),
     [
-        ("1.5", "NaN", "NaN is not a number"),
-        ("1.5", "Infinity", "Infinity is not a number"),
-        ("1.5", "1e999", "inf is not a finite number"),
+        ("1.5", "NaN", "NaN is no number of JSON"),
+        ("1.5", "Infinity", "Infinity is no number of JSON"),
+        ("1.5", "1e999", "1e999 is no number of JSON"),
         ("1.5", "1" + 400 * "0", "too large"),
         ("1.5", "null", "null|None"),
-        ('"dev_percent": 10.0', '"dev_percent": NaN', "NaN is not a number"),
-        ('"dev_percent": 10.0', '"dev_percent": 1e999', "dev_percent must be a finite number"),
+        ('"dev_percent": 10.0', '"dev_percent": NaN', "NaN is no number of JSON"),
+        ('"dev_percent": 10.0', '"dev_percent": 1e999', "1e999 is no number of JSON"),
         ('"doc_stride": 64', '"doc_stride": 0', "doc_stride must be at least 1"),
         ('"doc_stride": 64', '"doc_stride": "x"', "doc_stride takes a whole number"),
         ('"doc_stride": 64', '"stride": 64', "unknown setting 'stride'"),

@@ -83,16 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     settle(words[0] if words else "")
     try:
-        if not words or words[0] not in VERBS:
-            return _without_verb(words)
-        # An input folder of the name show is ./show.
-        name, rest = words[0], words[1:]
-        if words[:2] == ["corpus", "show"]:
-            name, rest = "corpus show", words[2:]
-        verb = importlib.import_module(f"bertsmith.cli.{name.replace(' ', '_')}")
-        parser = Parser(prog=f"bertsmith {name}", description=verb.__doc__)
-        verb.add_arguments(parser)
-        return int(verb.run(parser.parse_known(rest)))
+        return _run(words)
     except BertsmithError as error:
         complain(error)
         return 2
@@ -111,6 +102,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = error.filename or "writing"
         print(f"bertsmith: error: {where}: {error.strerror}{mend}", file=sys.stderr)
         return 2
+
+
+def _run(words: list[str]) -> int:
+    try:
+        if not words or words[0] not in VERBS:
+            return _without_verb(words)
+        # An input folder of the name show is ./show.
+        name, rest = words[0], words[1:]
+        if words[:2] == ["corpus", "show"]:
+            name, rest = "corpus show", words[2:]
+        verb = importlib.import_module(f"bertsmith.cli.{name.replace(' ', '_')}")
+        parser = Parser(prog=f"bertsmith {name}", description=verb.__doc__)
+        verb.add_arguments(parser)
+        return int(verb.run(parser.parse_known(rest)))
+    finally:
+        if sys.stdout is not None:  # it is where stdout was closed from the beginning
+            sys.stdout.flush()  # here, where a reader that is gone can be told
 
 
 def complain(error: BertsmithError) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from bertsmith.train.processes import ALONE, Processes
 from bertsmith.train.state import Snapshot, State, latest_state, load_state, save_state
 
 _CONFIG, _RECORD, _SUMMARY = "config.toml", "run.json", "summary.json"
+_CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -88,15 +90,19 @@ class RunFolder:
         self._lock = _lock(path)
         if (path / _CONFIG).exists():
             _check_same(path, settings)
-            self.record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
-            _check_sources(path, self.record, sources)
         else:
             write_text(path / _CONFIG, to_toml(settings, "Settings of this run; itself a recipe."))
-        for name, source in sources.items():
-            self._remember(name, source.place)
-            self._remember(f"{name}_digest", source.digest)
-        self._remember("bertsmith", version("bertsmith"))
-        self._remember("torch", torch.__version__)
+        self.record = _read_json(path / _RECORD) if (path / _RECORD).exists() else {}
+        if self.record:
+            _check_sources(path, self.record, sources)
+        elif (path / _CHECKPOINTS).exists():
+            raise InputError(
+                "what the run began with is not known any more", file=path / _RECORD,
+                mend="put the file back, or give another --out",
+            )  # fmt: skip
+        else:  # it begins, or was killed before this was written, which is one write
+            self.record = _beginning(sources)
+            write_json(path / _RECORD, self.record)
         return self.record
 
     @staticmethod
@@ -138,7 +144,7 @@ class RunFolder:
     ) -> None:
         """Write the checkpoint of ``step``."""
         snapshot = Snapshot.of(model, optimizer)
-        root, keep = self.path / "checkpoints", self._keep
+        root, keep = self.path / _CHECKPOINTS, self._keep
         self.processes.first(lambda: save_state(root, step, snapshot, extra, keep=keep))
 
     def restore(
@@ -148,7 +154,7 @@ class RunFolder:
 
         Broken checkpoints that are passed over are named in warnings.
         """
-        root = self.path / "checkpoints"
+        root = self.path / _CHECKPOINTS
         if resume in (None, "latest"):
             state = self.processes.first(lambda: _latest(root, resume is not None))
             if state is None:
@@ -171,11 +177,19 @@ def _latest(root: Path, needed: bool) -> State | None:
 def _check_empty(path: Path, resume: bool) -> None:
     if resume:
         raise SettingsError("there is no run to resume", file=path, mend="check --out")
-    # A lock file is all that is left of a run that was killed before its first line.
-    if path.exists() and any(entry.name != ".lock" for entry in path.iterdir()):
+    # All that is left of a run that was killed before its settings were written.
+    left = re.compile(r"\.lock|\.(config\.toml|run\.json)\..*\.part")
+    if path.exists() and any(not left.fullmatch(entry.name) for entry in path.iterdir()):
         raise SettingsError(
             "the folder holds something that is not a run", file=path, mend="give another --out"
         )
+
+
+def _beginning(sources: Mapping[str, Source]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for name, source in sources.items():
+        record |= {name: source.place, f"{name}_digest": source.digest}
+    return {**record, "bertsmith": version("bertsmith"), "torch": torch.__version__}
 
 
 def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Source]) -> None:

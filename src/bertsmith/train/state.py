@@ -2,12 +2,13 @@
 
 ``checkpoints/step-00000100/`` holds ``model.safetensors``, ``optimizer.safetensors`` and
 ``state.json``, which records size and SHA-256 of the other two, the step, what the run had to
-remember, and what of the optimizer's state is not a tensor. No pickles.
+remember, what of the optimizer's state is not a tensor, and its own SHA-256. No pickles.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import re
 import shutil
@@ -156,7 +157,14 @@ def _write(part: Path, step: int, snapshot: Snapshot, extra: Mapping[str, Any]) 
         for name in (MODEL, OPTIMIZER)
     }
     record = {"step": step, "extra": dict(extra), "optimizer": snapshot.rest, "files": files}
+    record["sha256"] = _digest(record)
     write_json(part / STATE, record)
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    """Of all that a record says, but for the digest itself."""
+    said = {name: value for name, value in record.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -268,6 +276,8 @@ def _read_record(path: Path) -> dict[str, Any]:
             int(record["files"][name]["bytes"]), str(record["files"][name]["sha256"])
         int(record["step"]), dict(record["extra"])
         dict(record["optimizer"]["numbers"]), list(record["optimizer"]["param_groups"])
+        if record["sha256"] != _digest(record):
+            raise ValueError("its own checksum is wrong")
     except OSError as error:
         raise _unreadable(error, path) from None
     except (ValueError, KeyError, TypeError) as error:

@@ -249,11 +249,10 @@ def test_a_header_that_is_not_read(tmp_path: Path, header: bytes, message: str) 
 def test_a_crafted_entry_takes_no_memory(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    found = made(tmp_path, entry(**changes))
     tracemalloc.start()
     try:
         with pytest.raises(ModelError, match=message):
-            found.read("t")
+            made(tmp_path, entry(**changes)).read("t")
         assert tracemalloc.get_traced_memory()[1] < 1 << 24
     finally:
         tracemalloc.stop()
