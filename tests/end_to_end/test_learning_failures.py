@@ -82,7 +82,7 @@ def test_pairs_that_tell_their_document(bertsmith, tmp_path) -> None:
     ]
     made = make(bertsmith, tmp_path, "\n\n".join(documents) + "\n", "--held-out-percent", 0)
     done = bertsmith(
-        "pretrain", made, "--out", tmp_path / "run", *FLAGS, "--steps", 500,
+        "pretrain", made, "--out", tmp_path / "run", *FLAGS, "--steps", 300,
         "--learning-rate", 1e-3, "--warmup", 0.1, "--batch-size", 16,
     )  # fmt: skip
     texts = [one for one in found(tmp_path / "run", done.stderr) if "told from a random one" in one]

@@ -81,6 +81,7 @@ def test_two_processes_are_one(corpus, alone, tmp_path, way: str) -> None:
     assert shown.count("step 10: held-out") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["bert-adam", "lamb"])
 def test_every_optimizer_moves_shares_as_wholes(corpus, tmp_path, optimizer: str) -> None:
     """LAMB's trust ratios need norms of whole tensors, of which a process has a share."""

@@ -63,7 +63,7 @@ def place(out: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", list(RUNS))
-@pytest.mark.parametrize("trial", range(trials(3, 20)))
+@pytest.mark.parametrize("trial", range(trials(2, 20)))
 def test_a_run(kind: str, trial: int, made: Path, bertsmith: Warm, tmp_path: Path) -> None:
     """Killed at a random moment, then inside a save: the end is that of an undisturbed run."""
     rng, out = random.Random(trial), tmp_path / "run"
@@ -125,7 +125,7 @@ def started(words: list[str]) -> Running:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("trial", range(trials(3, 20)))
+@pytest.mark.parametrize("trial", range(trials(2, 20)))
 def test_a_corpus(workers: int, trial: int, made: Path, bertsmith: Warm, tmp_path: Path) -> None:
     """A killed build goes on to the bytes of an undisturbed one."""
     rng, out = random.Random(trial), tmp_path / "corpus"
