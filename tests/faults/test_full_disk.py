@@ -131,9 +131,10 @@ def test_a_run(kind: str, moment: str, made: Path, bertsmith: Warm, disk: Disk) 
     if ended.status:
         ended.refused(str(out), "make room")
     whole = [path.name for path in (out / "checkpoints").glob("step-*")]
+    finished = (out / "summary.json").exists()  # only the report did not fit
     disk.empty()
     again = bertsmith(*words).done()
-    if whole and ended.status:
+    if whole and ended.status and not finished:
         assert f"going on from step {int(max(whole)[5:]):,}" in again.stderr
         assert "passed over" not in again.stderr
     assert result(out) == result(made / kind)
