@@ -82,6 +82,7 @@ def test_two_processes_are_one(given, alone, tmp_path, way: str) -> None:
     assert_same(alone, finetune(2, given, tmp_path / "run", "--parallel", way))
 
 
+@pytest.mark.slow
 def test_adapters_and_restarts(given, tmp_path) -> None:
     """Weights that do not learn beside some that do, in shares; several runs in one folder."""
     more = ["--lora-rank", 2, "--restarts", 2]
