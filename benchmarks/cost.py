@@ -25,7 +25,9 @@ SEQUENCES = 256_000_000
 PHASES = ((0.9, 128), (0.1, 512))
 IN_A_MACHINE = 8
 MICRO_TOKENS = 16_384
-MAKING = 350_000  # tokens a second and core; tests/pretrain/test_batches.py asks for 300,000
+MAKING = (
+    350_000  # tokens a second and core, assumed; tests/pretrain/test_batches.py asks for 150,000
+)
 
 
 @dataclass(frozen=True)
