@@ -63,6 +63,16 @@ def test_a_damaged_shard_at_the_url(url: str) -> None:
         local_folder(url)
 
 
+@pytest.mark.parametrize("url", ["memory"], indirect=True)
+def test_a_name_that_leads_out(url: str, tmp_path: Path) -> None:
+    """A bucket's keys may have any name: nothing is written outside the copy."""
+    system, root = fsspec.core.url_to_fs(url)
+    system.pipe_file(f"{root}/tokenizer/../../../../evil", b"x")
+    with pytest.raises(CorpusError, match="leads out of the corpus"):
+        local_folder(url)
+    assert not list(tmp_path.rglob("evil"))
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [("nosuch://a/b", "can not be read.*nosuch"), ("memory://nowhere", "no finished corpus")],

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import fsspec
@@ -44,15 +44,8 @@ def local_folder(place: str) -> Path:
         target = cache_folder() / hashlib.sha256(place.encode() + b"\0" + data).hexdigest()[:32]
         if (target / folder.MANIFEST).exists() and _is_whole(target):
             return target
-        target.mkdir(parents=True, exist_ok=True)
-        with atomic_path(target / folder.MANIFEST) as part:
-            part.write_bytes(data)
-        try:
-            manifest = Manifest.read(target)
-        finally:
-            (target / folder.MANIFEST).unlink()  # last to come: it says that the copy is whole
-        _copy(system, root, target, manifest, place)
-        with atomic_path(target / folder.MANIFEST) as part:
+        _copy(system, root, target, Manifest.parse(data, f"{place}/{folder.MANIFEST}"), place)
+        with atomic_path(target / folder.MANIFEST) as part:  # last: it says that the copy is whole
             part.write_bytes(data)
     return target
 
@@ -69,8 +62,6 @@ def _copy(system: Any, root: str, target: Path, manifest: Manifest, place: str) 
     for shard in manifest.shards:
         if not shard["file"]:
             continue
-        if Path(shard["file"]).name != shard["file"]:  # a manifest may come from anywhere
-            raise CorpusError("a shard's name is not a file name", file=place, value=shard["file"])
         path = target / folder.SHARDS / shard["file"]
         if _same(path, shard):
             continue
@@ -84,6 +75,8 @@ def _copy(system: Any, root: str, target: Path, manifest: Manifest, place: str) 
                 )
     others = [path[len(root) + 1 :] for path in system.find(f"{root}/{folder.TOKENIZER}")]
     for name in [*others, folder.COUNTS]:
+        if ".." in PurePosixPath(name).parts:  # a name at a URL may be anything
+            raise CorpusError("a file's name leads out of the corpus", file=place, value=name)
         if system.exists(f"{root}/{name}"):
             with atomic_path(target / name) as part:
                 system.get_file(f"{root}/{name}", str(part))

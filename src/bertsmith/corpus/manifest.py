@@ -95,9 +95,22 @@ class Manifest:
                 mend="run bertsmith corpus to its end; it goes on where it was interrupted",
             )  # fmt: skip
         try:
-            manifest = cls(**strict_json.loads(path.read_text("utf-8")))
+            data = path.read_bytes()
+        except OSError as error:
+            raise CorpusError(f"the manifest can not be read: {error}", file=path) from None
+        return cls.parse(data, path)
+
+    @classmethod
+    def parse(cls, data: bytes, path: Path | str) -> Manifest:
+        """The manifest of a file's bytes; ``path`` is what messages call it.
+
+        Raises:
+            CorpusError: it is damaged or of another version.
+        """
+        try:
+            manifest = cls(**strict_json.loads(data.decode("utf-8")))
             manifest._check()
-        except (ValueError, TypeError, KeyError, OSError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise CorpusError(f"the manifest is damaged: {error}", file=path) from None
         if manifest.version != _VERSION:
             raise CorpusError(
