@@ -20,7 +20,7 @@ import torch
 
 from bertsmith.common.errors import TrainingError
 from bertsmith.train.optimizers import clip_gradients
-from bertsmith.train.parallel import Forward, synchronised
+from bertsmith.train.parallel import synchronised
 from bertsmith.train.processes import ALONE, Processes
 
 
@@ -137,9 +137,7 @@ class Trainer(Generic[B]):
     processes: Processes = ALONE
 
     def __post_init__(self) -> None:
-        found = synchronised(self.model, self.objective, self.processes)
-        self._forward: Forward = found[0]
-        self._not_yet, self._loss_scale = found[1:]
+        self._calls = synchronised(self.model, self.objective, self.processes)
 
     def step(
         self, number: int, batch: B, learning_rate: float, totals: Totals | None = None
@@ -193,10 +191,10 @@ class Trainer(Generic[B]):
         device = next(self.model.parameters()).device.type
         for index, micro, counts, is_last in self._passes(batch):
             torch.manual_seed(dropout_seed(self.seed, number, index))
-            with nullcontext() if is_last else self._not_yet():
+            with nullcontext() if is_last else self._calls.apart():
                 with torch.autocast(device, self.autocast, enabled=self.autocast is not None):
-                    sums = self._forward(micro)
-                scale = self._loss_scale if counts else 0.0
+                    sums = self._calls.sums(micro)
+                scale = self._calls.scale if counts else 0.0
                 parts = [
                     value / targets[name] * scale
                     for name, value in sums.losses.items()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -24,11 +25,20 @@ M = TypeVar("M", bound=nn.Module)
 LAYOUTS = ("ddp", "fsdp")
 
 
-class Forward(Protocol):
-    """Summed losses of a micro-batch."""
+@dataclass(frozen=True)
+class Calls:
+    """How a training step calls a model.
 
-    def __call__(self, micro: Any, /) -> Any:
-        """See :class:`~bertsmith.train.loop.Sums`."""
+    Attributes:
+        sums: summed losses of a micro-batch.
+        apart: a context in which gradients are added up in this process only, for all micro-batches
+            of a step but the last.
+        scale: what a loss is multiplied by so that gradients are sums over the processes.
+    """
+
+    sums: Callable[[Any], Any]
+    apart: Callable[[], AbstractContextManager[Any]] = nullcontext
+    scale: float = 1.0
 
 
 def shard(model: nn.Module, layers: Iterable[nn.Module], processes: Processes) -> None:
@@ -68,17 +78,12 @@ class Copies(nn.Module):
 
 def synchronised(
     model: nn.Module, objective: Callable[[nn.Module, Any], Any], processes: Processes
-) -> tuple[Forward, Callable[[], AbstractContextManager[Any]], float]:
-    """How a training step calls a model.
-
-    Returns:
-        The call; a context in which gradients are added up here only, for all micro-batches but the
-        last; and what a loss is multiplied by so that gradients are sums.
-    """
+) -> Calls:
+    """How the steps of a run call its model; with several processes they meet in the call."""
     if processes.size == 1 or in_shares(next(model.parameters())):
-        return lambda micro: objective(model, micro), nullcontext, 1.0
+        return Calls(lambda micro: objective(model, micro))
     copies = DistributedDataParallel(Copies(model, objective), forward_sync_buffers=False)
-    return copies, copies.no_sync, float(processes.size)
+    return Calls(copies, copies.no_sync, float(processes.size))
 
 
 def in_shares(tensor: Tensor) -> TypeGuard[DTensor]:
