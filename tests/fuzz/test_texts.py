@@ -70,12 +70,13 @@ def lines_of(data: bytes) -> list[str]:
 @given(data=st.data())
 def test_packed(place: Path, ending: str, data: st.DataObject) -> None:
     codec = {".gz": "gzip", ".zst": "zstd"}[ending]
-    out = io.BytesIO()
+    out = pa.BufferOutputStream()
     with pa.CompressedOutputStream(out, codec) as stream:
         stream.write(LINES)
-        stream.flush()
-        whole = out.getvalue() if not stream.closed else b""
+    whole = out.getvalue().to_pybytes()
     file = place / f"b.jsonl{ending}"
+    file.write_bytes(whole)
+    assert read(file, "jsonl", CorpusSettings()) == [["A paragraph.", "More."], [], ["B"]]
     file.write_bytes(data.draw(damaged(whole)))
     answer(lambda: read(file, "jsonl", CorpusSettings()), file)
 

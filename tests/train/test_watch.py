@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from bertsmith.train.optimizers import build_optimizer
 from bertsmith.train.schedule import Budget
 from bertsmith.train.session import Session, restore
 from bertsmith.train.watch import GradientGrowth, Spikes, Watch, ZeroRate, least_rate
+from tests.train import test_loop
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,8 @@ class Settings:
     pass
 
 
-@dataclass
-class Rows:
+class Rows(test_loop.Rows):
     """Inputs and the numbers to predict from them."""
-
-    x: torch.Tensor
-    y: torch.Tensor
-    spare = False
-    counts: ClassVar[dict[str, int]] = {}
-
-    @property
-    def tokens(self) -> int:
-        return len(self.x)
 
     @property
     def targets(self) -> dict[str, int]:
