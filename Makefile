@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help quickstart test test-slow torture lint types format clean bench bench-finetuning
+.PHONY: help quickstart test test-slow test-processes torture lint types format clean bench bench-finetuning
 
 help:
 	@echo "make quickstart   set up, then the whole job on text this machine has (~10 minutes)"
 	@echo "make test         set up, then the test suite (under 15 minutes)"
+	@echo "make test-processes   runs of several processes, kills, full disks, damage, failures of learning"
 	@echo "make test-slow    the tests marked slow"
 	@echo "make torture      faults and bad input, for long (hours): docs/reliability.md"
 	@echo "make lint types   ruff and mypy"
@@ -33,7 +34,10 @@ quickstart: $(INSTALLED)
 	$(BIN)/bertsmith quickstart
 
 test: $(INSTALLED_DEV)
-	$(BIN)/pytest -m "not slow" --durations=10
+	$(BIN)/pytest -m "not slow and not processes" --durations=10
+
+test-processes: $(INSTALLED_DEV)
+	$(BIN)/pytest -m "processes and not slow" --durations=10
 
 test-slow: $(INSTALLED_DEV)
 	$(BIN)/pytest -m slow --durations=10

@@ -13,6 +13,8 @@ import pytest
 from bertsmith.cli import corpus_show
 from bertsmith.cli.main import Parser
 
+pytestmark = pytest.mark.processes
+
 FLAGS = [
     "--preset", "tiny", "--lengths", 32, "--length-shares", 1, "--dropout", 0,
     "--evaluate-every", 1000, "--evaluate-sequences", 64,

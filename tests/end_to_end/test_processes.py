@@ -18,6 +18,8 @@ from safetensors.torch import load_file
 from tests.end_to_end import launch
 from tests.end_to_end.test_resume import wait_for
 
+pytestmark = pytest.mark.processes
+
 # Nine sequences do not go into two or four shares, and 150 tokens make several micro-batches.
 FLAGS = [
     "--preset", "tiny", "--lengths", 64, "--length-shares", 1, "--batch-size", 9,

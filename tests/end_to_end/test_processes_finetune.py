@@ -11,6 +11,8 @@ from safetensors.torch import load_file
 
 from tests.end_to_end import launch
 
+pytestmark = pytest.mark.processes
+
 # Batches of four of 41 rows: the last one of an epoch has one, and the second process none.
 FLAGS = [
     "--text-column", "text", "--label-column", "label", "--batch-size", 4, "--epochs", 2,

@@ -13,6 +13,8 @@ from tests.faults.command import Warm, record, result
 from tests.faults.conftest import Unfinished, pretraining
 from tests.torture import trials
 
+pytestmark = pytest.mark.processes
+
 
 def cut(file: Path, rng: random.Random) -> None:
     content = file.read_bytes()

@@ -17,6 +17,8 @@ from tests.faults.command import ROOT, Running, Warm, files, record, result
 from tests.faults.conftest import CORPUS, finetuning, pretraining
 from tests.torture import LONG, trials
 
+pytestmark = pytest.mark.processes
+
 
 class Disk:
     """A file system of its own, of a size that can change."""

@@ -19,6 +19,8 @@ from tests.faults.command import ONE_THREAD, Ended, Running, Warm, files, record
 from tests.faults.conftest import CORPUS, finetuning, pretraining
 from tests.torture import trials
 
+pytestmark = pytest.mark.processes
+
 Words = Callable[[Path, Path], tuple[object, ...]]
 RUNS = {"run": pretraining, "tuned": finetuning}
 

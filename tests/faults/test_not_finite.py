@@ -10,6 +10,8 @@ import pytest
 from tests.faults.command import Warm, files
 from tests.faults.conftest import finetuning, pretraining
 
+pytestmark = pytest.mark.processes
+
 WILD = ("--learning-rate", "1e30", "--max-gradient-norm", "1e30", "--checkpoint-every", 1)
 
 

@@ -11,6 +11,8 @@ from tests.end_to_end.conftest import sentences
 from tests.faults.command import Warm, files
 from tests.faults.conftest import CORPUS, Unfinished, pretraining
 
+pytestmark = pytest.mark.processes
+
 CHANGES = {
     "other text": (sentences(120, seed=9), ()),
     "fewer documents": (sentences(120).rpartition("\n\n")[0], ()),

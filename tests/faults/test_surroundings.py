@@ -15,6 +15,8 @@ from tests.faults.command import ONE_THREAD
 from tests.faults.conftest import CORPUS, finetuning, pretraining
 from tests.torture import LONG
 
+pytestmark = pytest.mark.processes
+
 BARE = {"PATH": os.environ["PATH"], **ONE_THREAD}
 PLAIN = "{command} </dev/null"
 # Redirections and settings by the shell, and the statuses that are right.

@@ -12,6 +12,8 @@ import pytest
 from tests.faults.command import Warm, files, result
 from tests.faults.conftest import CORPUS, finetuning, pretraining
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize("kind", ["corpus", "run", "tuned"])
 def test_the_second_is_refused(kind: str, made: Path, bertsmith: Warm, tmp_path: Path) -> None:
