@@ -1,4 +1,4 @@
-"""Bytes that were cut, flipped or lost: named, passed over, or without effect; never unnoticed."""
+"""Bytes that were cut, flipped or lost: named or passed over (but for a flip in a model)."""
 
 from __future__ import annotations
 

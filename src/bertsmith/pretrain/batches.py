@@ -13,6 +13,7 @@ from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.packed import PackedBatch
 from bertsmith.pretrain.masking import Masking, Vocabulary, choose, hide
 from bertsmith.pretrain.pairs import Pair, PairCounts, PairMaker
+from bertsmith.pretrain.settings import PretrainSettings
 from bertsmith.pretrain.tiles import SPECIALS, Tiling
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.processes import bounds
@@ -124,6 +125,27 @@ class Batches:
         special = np.zeros(tokenizer.size, dtype=bool)
         special[list(tokenizer.special_ids)] = True
         self._vocabulary = Vocabulary(self._ids.mask, special, tokenizer.is_continuation)
+
+    @classmethod
+    def of(
+        cls,
+        settings: PretrainSettings,
+        corpus: Corpus,
+        tokenizer: Tokenizer,
+        length: int,
+        pairs: bool,
+    ) -> Batches:
+        """The batches of a run with these settings, in its phase of that length."""
+        return cls(
+            corpus,
+            tokenizer,
+            batch_size=settings.batch_size,
+            max_length=length,
+            short_probability=settings.short_probability,
+            masking=settings.masking,
+            pairs=pairs,
+            seed=settings.seed,
+        )
 
     @property
     def steps_an_epoch(self) -> float:

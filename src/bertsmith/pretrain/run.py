@@ -261,16 +261,8 @@ class _Run:
         return figures
 
     def _batches(self, corpus: Corpus, length: int, pairs: bool | None = None) -> Batches:
-        return Batches(
-            corpus,
-            self.tokenizer,
-            batch_size=self.settings.batch_size,
-            max_length=length,
-            short_probability=self.settings.short_probability,
-            masking=self.settings.masking,
-            pairs=self.pairs if pairs is None else pairs,
-            seed=self.settings.seed,
-        )
+        pairs = self.pairs if pairs is None else pairs
+        return Batches.of(self.settings, corpus, self.tokenizer, length, pairs)
 
     def _held_out(self) -> HeldOut | None:
         corpus = Corpus.open(self.corpus.folder, "held_out")

@@ -86,17 +86,8 @@ class Run:
 
     def batches(self, length: int) -> Batches:
         """The batches of the phase of that length."""
-        settings = self.settings
-        return Batches(
-            self.corpus,
-            self.corpus.tokenizer(),
-            batch_size=settings.batch_size,
-            max_length=length,
-            short_probability=settings.short_probability,
-            masking=settings.masking,
-            pairs=settings.next_sentence and pairs_possible(self.corpus),
-            seed=settings.seed,
-        )
+        pairs = self.settings.next_sentence and pairs_possible(self.corpus)
+        return Batches.of(self.settings, self.corpus, self.corpus.tokenizer(), length, pairs)
 
 
 def _listed(lengths: tuple[int, ...]) -> str:
