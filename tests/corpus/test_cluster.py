@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs bertsmith[cluster]")
 
-PATIENCE_S = 120
+PATIENCE_S = 60
 FLAGS = ["--vocab-size", "300", "--workers", "1", "--shard-mb", "0.02", "--format", "sentences"]
 
 
@@ -108,8 +108,10 @@ def digest(out: Path) -> dict[str, str]:
 def start(source: Path, out: Path, address: str, units: int) -> subprocess.Popen:
     """A build on the cluster, when ``units`` of it are finished."""
     build = subprocess.Popen(
-        command(source, out, "--scheduler", address), stderr=subprocess.PIPE, text=True
-    )
+        command(source, out, "--scheduler", address), stderr=subprocess.PIPE, text=True,
+        # A shell that runs these tests in the background may have its children ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )  # fmt: skip
     while len(list((out / "shards").glob("*.json"))) < units and build.poll() is None:
         time.sleep(0.005)
     assert not (out / "manifest.json").exists(), "the build was over too soon"

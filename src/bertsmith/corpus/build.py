@@ -168,7 +168,7 @@ def _results(
     if cluster is None:
         return in_order(encode, units, workers)
     there = partial(encode_there, encode)
-    return in_order(there, units, workers, cluster.executor, lambda: 2 * cluster.workers())
+    return in_order(there, units, workers, cluster)
 
 
 def _units(

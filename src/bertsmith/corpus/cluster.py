@@ -7,16 +7,18 @@ import logging
 import platform
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor
+from concurrent.futures import CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bertsmith.common.errors import CorpusError, SettingsError
 from bertsmith.corpus.encode import Unit
 
+R = TypeVar("R")
 _PATIENCE_S = 10  # for the scheduler to answer
+_LISTEN_S = 0.5  # between looks at whether it is still there
 _AGAIN = "run the same command again, with or without --scheduler: finished shards are kept"
 
 
@@ -32,9 +34,32 @@ class Cluster:
         self.address, self._client = address, client
         self.executor: Executor = client.get_executor(pure=False)
 
-    def workers(self) -> int:
-        """Threads of its workers now, at least 1; it may grow and shrink."""
-        return max(1, int(sum(self._client.nthreads().values())))
+    def ahead(self) -> int:
+        """Units in flight: two a thread of its workers, which may become more and fewer.
+
+        Raises:
+            CancelledError: the scheduler can not be heard any more.
+        """
+        self._listen()
+        try:
+            return 2 * max(1, int(sum(self._client.nthreads().values())))
+        except OSError:
+            raise CancelledError from None
+
+    def result(self, future: Future[R]) -> R:
+        """The result of a call.
+
+        Raises:
+            CancelledError: the scheduler can not be heard any more. A call that is in flight then
+                may have no end of its own.
+        """
+        while not wait([future], timeout=_LISTEN_S).done:
+            self._listen()
+        return future.result()
+
+    def _listen(self) -> None:
+        if self._client.status != "running":
+            raise CancelledError
 
     def cancel(self) -> None:
         """Cancel what was not finished."""

@@ -9,18 +9,31 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class Elsewhere(Protocol):
+    """Workers that are not processes of this machine; made and ended by who passes them on."""
+
+    @property
+    def executor(self) -> Executor:
+        """Runs calls there."""
+
+    def ahead(self) -> int:
+        """How many calls may be in flight now."""
+
+    def result(self, future: Future[R]) -> R:
+        """The result of a call; does not wait for workers that can not be heard any more."""
 
 
 def in_order(
     function: Callable[[T], R],
     items: Iterable[T],
     workers: int,
-    executor: Executor | None = None,
-    ahead: Callable[[], int] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Iterator[R]:
     """The results of ``function`` in the order of ``items``, at most a few computed ahead.
 
@@ -28,31 +41,34 @@ def in_order(
         function: what to call; it and the items have to be picklable.
         items: read only as fast as they are worked on, so that they are never all in memory.
         workers: number of processes; 1 for none.
-        executor: runs the calls in place of processes, and is shut down by who made it.
-        ahead: how many calls may be in flight at a moment; ``workers`` where it is None.
+        elsewhere: what runs the calls in their place.
     """
-    if executor is not None:
-        yield from _in_order(executor, function, items, ahead or (lambda: workers))
+    if elsewhere is not None:
+        yield from _in_order(elsewhere.executor, function, items, elsewhere.ahead, elsewhere.result)
         return
     with _executor(workers) as own:
         try:
-            yield from _in_order(own, function, items, lambda: workers)
+            yield from _in_order(own, function, items, lambda: workers, Future.result)
         except BaseException:
             own.shutdown(cancel_futures=True)
             raise
 
 
 def _in_order(
-    executor: Executor, function: Callable[[T], R], items: Iterable[T], ahead: Callable[[], int]
+    executor: Executor,
+    function: Callable[[T], R],
+    items: Iterable[T],
+    ahead: Callable[[], int],
+    result: Callable[[Future[R]], R],
 ) -> Iterator[R]:
     running: deque[Future[R]] = deque()
     for item in items:
         running.append(executor.submit(function, item))
         # More than one result can be due: a cluster may have become smaller meanwhile.
         while len(running) > ahead():
-            yield running.popleft().result()
+            yield result(running.popleft())
     while running:
-        yield running.popleft().result()
+        yield result(running.popleft())
 
 
 def _executor(workers: int) -> Executor:
