@@ -35,6 +35,7 @@ def _work(rank: int, folder: Path, port: int) -> None:
     with joined() as processes:
         found = {work.__name__: work(processes) for work in (uneven, empty, talk, fail_first)}
     torch.save(found, folder / str(rank))
+    os._exit(0)  # as the command does, for the reason that is told there
 
 
 def share(batch: Rows, stop: int, rank: int) -> Rows:

@@ -81,6 +81,26 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 done, 2 for what the user can mend."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not _one_of_several():
+        return _status(words)
+    try:
+        status = _status(words)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    # All is written by now. Threads that torch keeps for DDP abort about one process in a hundred
+    # while the interpreter takes itself apart, which a launcher takes for a run that failed.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(status)
+
+
+def _one_of_several() -> bool:
+    """Whether a launcher has started this process as one of several; see train/processes.py."""
+    return "RANK" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1"
+
+
+def _status(words: list[str]) -> int:
     settle(words[0] if words else "")
     try:
         return _run(words)
@@ -123,7 +143,7 @@ def _run(words: list[str]) -> int:
 
 def complain(error: BertsmithError) -> None:
     """Say what is wrong; of several processes the first says what all have found."""
-    rank = os.environ.get("RANK", "0") if os.environ.get("WORLD_SIZE", "1") != "1" else "0"
+    rank = os.environ["RANK"] if _one_of_several() else "0"
     if rank != "0":
         # If the first found it too, its launcher ends this process meanwhile.
         time.sleep(_FIRST_SPEAKS_S)
