@@ -15,9 +15,11 @@ from typing import Any, TypeVar
 
 import torch
 from torch import distributed
+from torch.distributed.rendezvous import rendezvous
 
 from bertsmith.common.console import silence
 from bertsmith.common.errors import BertsmithError, SettingsError, TrainingError
+from bertsmith.train.meeting import own_store
 
 R = TypeVar("R")
 _PATIENCE = timedelta(hours=2)  # the first process may write a report for long
@@ -51,7 +53,7 @@ class Processes:
         if self.size == 1:
             return dict(values)
         tensor = torch.tensor(list(values.values()), dtype=torch.float64)
-        self._told(lambda: distributed.all_reduce(tensor))
+        distributed.all_reduce(tensor)
         return dict(zip(values, tensor.tolist(), strict=True))
 
     def most(self, value: int) -> int:
@@ -59,7 +61,7 @@ class Processes:
         if self.size == 1:
             return value
         tensor = torch.tensor(value)
-        self._told(lambda: distributed.all_reduce(tensor, distributed.ReduceOp.MAX))
+        distributed.all_reduce(tensor, distributed.ReduceOp.MAX)
         return int(tensor)
 
     def of_first(self, value: float) -> float:
@@ -71,7 +73,7 @@ class Processes:
         if self.size == 1:
             return [value]
         found: list[Any] = [None] * self.size
-        self._told(lambda: distributed.all_gather_object(found, value))
+        distributed.all_gather_object(found, value)
         return found
 
     def first(self, action: Callable[[], R]) -> R:
@@ -88,19 +90,13 @@ class Processes:
             try:
                 told = [action(), True]
             except BertsmithError:
-                self._told(lambda: distributed.broadcast_object_list([None, False], 0))
+                distributed.broadcast_object_list([None, False], 0)
                 raise
-        self._told(lambda: distributed.broadcast_object_list(told, 0))
+        distributed.broadcast_object_list(told, 0)
         if not told[1]:
             raise Ended(2)
         result: R = told[0]
         return result
-
-    def _told(self, talk: Callable[[], Any]) -> None:
-        try:
-            talk()
-        except (RuntimeError, distributed.DistError) as error:
-            raise lost(error) from error
 
 
 ALONE = Processes()
@@ -125,18 +121,6 @@ def dealt(items: Sequence[R], processes: Processes) -> Iterator[tuple[R, bool]]:
     for start in range(0, len(items), processes.size):
         own = start + processes.rank
         yield items[min(own, len(items) - 1)], own < len(items)
-
-
-def lost(error: Exception) -> TrainingError:
-    """What to say where another process can not be heard any more."""
-    return TrainingError(
-        f"another process of this run has ended, or can not be reached ({_line(error)})",
-        mend="see its own message; the same command goes on from the last checkpoint",
-    )
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200]
 
 
 def launched() -> tuple[int, int]:
@@ -175,7 +159,7 @@ def joined() -> Iterator[Processes]:
 
     Raises:
         SettingsError: the environment does not say how to find them.
-        TrainingError: they can not be reached.
+        TrainingError: they can not be reached, now or later, in whatever they have to say.
     """
     rank, size = launched()
     if size == 1:
@@ -183,15 +167,47 @@ def joined() -> Iterator[Processes]:
         return
     if rank:
         silence()
+    try:
+        _meet(rank, size)
+    except (RuntimeError, ValueError) as error:
+        raise _lost(error) from error
+    try:
+        yield Processes(rank, size)
+    except RuntimeError as error:
+        if not _of_communication(error):
+            raise
+        raise _lost(error) from error
+    finally:
+        distributed.destroy_process_group()
+
+
+def _meet(rank: int, size: int) -> None:
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(local_rank())
-    backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
-    try:
-        distributed.init_process_group(backend, rank=rank, world_size=size, timeout=_PATIENCE)
-    except (RuntimeError, ValueError, distributed.DistError) as error:
-        raise lost(error) from error
-    try:
-        yield Processes(rank, size)
-    finally:
-        distributed.destroy_process_group()
+    store, _, _ = next(rendezvous("env://", rank, size, timeout=_PATIENCE))
+    distributed.init_process_group(
+        "cpu:gloo,cuda:nccl" if cuda else "gloo",
+        store=own_store(store, rank, size, _PATIENCE),
+        rank=rank,
+        world_size=size,
+        timeout=_PATIENCE,
+    )
+
+
+def _of_communication(error: RuntimeError) -> bool:
+    """Whether torch raised it because another process was not heard: not all have a type."""
+    text = str(error).lower()
+    return isinstance(error, distributed.DistError) or "gloo" in text or "nccl" in text
+
+
+def _lost(error: Exception) -> TrainingError:
+    """What to say where another process can not be heard any more."""
+    return TrainingError(
+        f"another process of this run has ended, or can not be reached ({_line(error)})",
+        mend="see its own message; the same command goes on from the last checkpoint",
+    )
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().split("\n", maxsplit=1)[0][:200]

@@ -65,14 +65,14 @@ class State:
             if self.kind not in ("", type(optimizer).__name__):
                 raise ValueError(f"its optimizer is {self.kind}, not {type(optimizer).__name__}")
             optimizer.load_state_dict(_laid_out(self.optimizer, optimizer))
-            with torch.no_grad():
-                for name, tensor in named.items():
-                    tensor.copy_(like(tensor, self.weights[name]))
         except (RuntimeError, ValueError, KeyError) as error:
             raise CheckpointError(
                 f"the checkpoint is not one of this model and optimizer: {error}",
                 file=self.folder,
             ) from None
+        with torch.no_grad():
+            for name, tensor in named.items():
+                tensor.copy_(like(tensor, self.weights[name]))
 
 
 @dataclass(frozen=True)
