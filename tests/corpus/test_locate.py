@@ -43,7 +43,7 @@ def test_a_path_stays_as_it_is() -> None:
 def test_a_copy_is_the_corpus_and_is_used_again(url: str, made: Path) -> None:
     there = local_folder(url)
     copy, original = Corpus.open(there, verify=True), Corpus.open(made)
-    assert copy.digest == original.digest
+    assert copy.manifest.contents() == original.manifest.contents()
     assert copy.tokenizer().digest == original.tokenizer().digest
     times = {path: path.stat().st_mtime_ns for path in there.rglob("*") if path.is_file()}
     assert local_folder(url) == there

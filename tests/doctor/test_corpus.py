@@ -208,7 +208,7 @@ def test_the_counts(corpus: Path, way: str) -> None:
 
 @pytest.mark.parametrize(
     ("content", "text"),
-    [("{", "damaged"), (None, "no finished corpus"), ("parts", "lacks 'train'")],
+    [("{", "damaged"), (None, "no finished corpus"), ("parts", "its own checksum is wrong")],
 )
 def test_the_manifest(corpus: Path, content: str | None, text: str) -> None:
     file = corpus / "manifest.json"

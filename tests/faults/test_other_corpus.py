@@ -14,9 +14,9 @@ from tests.faults.conftest import CORPUS, Unfinished, pretraining
 pytestmark = pytest.mark.processes
 
 CHANGES = {
-    "other text": (sentences(120, seed=9), ()),
-    "fewer documents": (sentences(120).rpartition("\n\n")[0], ()),
-    "another vocabulary": (sentences(120), ("--vocab-size", 104)),
+    "other text": (sentences(120, seed=9), (), "train: "),
+    "fewer documents": (sentences(120).rpartition("\n\n")[0], (), "documents of"),
+    "another vocabulary": (sentences(120), ("--vocab-size", 104), "vocabulary: "),
 }
 
 
@@ -25,13 +25,13 @@ def test_refused(
     change: str, made: Path, unfinished: Unfinished, bertsmith: Warm, tmp_path: Path
 ) -> None:
     out, corpus = unfinished("run"), tmp_path / "corpus"
-    text, flags = CHANGES[change]
+    text, flags, named = CHANGES[change]
     (tmp_path / "text.txt").write_text(text)
     bertsmith("corpus", tmp_path / "text.txt", "--out", corpus, *CORPUS, *flags).done()
     before = files(out)
     words = list(pretraining(made, out))
     words[1] = corpus
-    bertsmith(*words).refused(str(out), "the corpus is not the one that this run began with")
+    bertsmith(*words).refused(str(out), "the corpus is not the one that this run began with", named)
     assert files(out) == before
 
 
@@ -56,4 +56,4 @@ def test_a_held_out_part_of_its_own(
     bertsmith("corpus", made / "text.txt", "--out", corpus, *CORPUS, *flags).done()
     words = list(pretraining(made, out))
     words[1] = corpus
-    bertsmith(*words).refused(str(out), "the corpus is not the one")
+    bertsmith(*words).refused(str(out), "the corpus is not the one", "held_out: ")

@@ -27,8 +27,9 @@ from bertsmith.pretrain.watch import (
     seen_in_training,
 )
 from bertsmith.train.clock import Clock
-from bertsmith.train.folder import RunFolder, Source
+from bertsmith.train.folder import RunFolder
 from bertsmith.train.loop import Step
+from bertsmith.train.source import Source
 from bertsmith.train.watch import Watch
 
 WORDS = ["".join(pair) + end for pair in ("ba", "de", "fi", "go", "lu") for end in "kmnrst"]
@@ -131,10 +132,8 @@ def a_run(tmp_path: Path, **given: Any) -> Path:
     rng = random.Random(2)
     corpus = build(tmp_path / "made", [document(rng) for _ in range(30)])
     settings = PretrainSettings(**{"steps": 10, "batch_size": 4, "lengths": (32, 64), **given})
-    folder = RunFolder.open(
-        tmp_path / "run", settings, {"corpus": Source(str(corpus.folder), corpus.digest)}, keep=1
-    )
-    folder.close()
+    source = Source(str(corpus.folder), corpus.manifest.contents())
+    RunFolder.open(tmp_path / "run", settings, {"corpus": source}, keep=1).close()
     return tmp_path / "run"
 
 

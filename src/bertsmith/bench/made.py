@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from bertsmith.bench.texts import made_words
 from bertsmith.common.files import sha256
 from bertsmith.corpus import folder as names
+from bertsmith.corpus.figures import sum_up
 from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.shards import Content, write_shard
 from bertsmith.text.tokenizer import Tokenizer
@@ -54,8 +56,7 @@ def made_model(place: str, layers: str, hidden: str, heads: str) -> None:
 def made_corpus(place: Path, tokens: int) -> Path:
     """Write a corpus of about ``tokens`` random tokens in documents of 500, without held-out part.
 
-    What a build would find out about the text (token counts) is left out: no run reads it before
-    its end.
+    Its frequencies are those that random tokens tend to; they are not counted.
     """
     shards = place / names.SHARDS
     shards.mkdir(parents=True)
@@ -75,8 +76,13 @@ def made_corpus(place: Path, tokens: int) -> Path:
                 "empty_documents": 0, "bytes": path.stat().st_size, "sha256": sha256(path),
             }
         )  # fmt: skip
+    parts = sum_up(records)
+    share = 1 / (tokenizer.size - len(SPECIAL))
+    for figures in parts.values():
+        figures |= {"unigram_entropy": -math.log(share), "most_frequent_token": None,
+                    "most_frequent_token_share": share}  # fmt: skip
     Manifest(
-        key="made", settings={}, inputs=[], shards=records, parts={}, duplicates_dropped=0,
+        key="made", settings={}, inputs=[], shards=records, parts=parts, duplicates_dropped=0,
         vocabulary_size=tokenizer.size, vocabulary_digest=tokenizer.digest,
         vocabulary_sample_share=0.0, formats={},
     ).write(place)  # fmt: skip

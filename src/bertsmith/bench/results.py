@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 from bertsmith.bench.figures import disagreement, figures
 from bertsmith.bench.rows import Row
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_json
 
@@ -41,7 +41,7 @@ def read_results(file: Path) -> dict[str, Record]:
         InputError: the file is no results file.
     """
     try:
-        found = json.loads(file.read_text("utf-8"))
+        found = strict_json.loads(file.read_text("utf-8"))
         rows = found["rows"]
         if found["format"] != _FORMAT:
             raise InputError("the results are of another format", file=file, value=found["format"])

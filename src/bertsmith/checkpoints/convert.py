@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from bertsmith.checkpoints.extend import Added, add_tokens
 from bertsmith.checkpoints.google import save_google
 from bertsmith.checkpoints.save import save_model
 from bertsmith.checkpoints.weights import LoadReport
+from bertsmith.common import strict_json
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.model.config import parameter_count
 from bertsmith.text.tokenizer import Tokenizer
@@ -86,12 +86,10 @@ def convert(
 def _task_record(folder: Path) -> Mapping[str, Any]:
     """``task.json``, which says what a fine-tuned model of ours is for."""
     try:
-        raw = json.loads((folder / _RECORD).read_text("utf-8"))
-        json.dumps(raw, allow_nan=False)
-        return {_RECORD: raw}
+        return {_RECORD: strict_json.loads((folder / _RECORD).read_text("utf-8"))}
     except FileNotFoundError:
         return {}
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         raise ModelError(
             f"the record of the task is damaged: {error}", file=folder / _RECORD
         ) from None

@@ -69,3 +69,8 @@ def sha256(path: Path) -> str:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
+
+
+def short(digest: str) -> str:
+    """The part of a digest that is shown, enough to tell contents apart that differ by chance."""
+    return digest[:16]

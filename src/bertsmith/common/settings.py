@@ -104,6 +104,16 @@ def from_flags(kind: type[S], flags: Mapping[str, Any], recipe: Path | None = No
     return kind(**values)
 
 
+def of_recipe(kind: type[S], path: Path) -> S:
+    """The settings of a recipe alone; whatever is wrong with them is said of that file."""
+    try:
+        return kind(**read_recipe(kind, path))
+    except SettingsError as error:
+        raise SettingsError(
+            error.message, file=error.file or path, value=error.value, mend=error.mend
+        ) from None
+
+
 def read_recipe(kind: type[DataclassType], path: Path) -> dict[str, Any]:
     """The values that a recipe file (flat TOML) sets, checked against the fields of ``kind``."""
     try:

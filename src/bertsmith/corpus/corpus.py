@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from bertsmith.common.errors import CorpusError
 from bertsmith.common.files import sha256
 from bertsmith.corpus.encode import PARTS
-from bertsmith.corpus.folder import MANIFEST, SHARDS, TOKENIZER
+from bertsmith.corpus.folder import SHARDS, TOKENIZER
 from bertsmith.corpus.manifest import Manifest
 from bertsmith.corpus.shards import Shard, open_shard
 from bertsmith.text.tokenizer import Tokenizer
@@ -45,7 +44,6 @@ class Corpus:
         tokens: number of tokens.
         document_tokens: ``[D]`` int64, tokens of each document.
         document_sentences: ``[D]`` int64, sentences of each document.
-        digest: SHA-256 of the content of all parts, for checks that two runs used the same.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, part: str, shards: list[Shard]) -> None:
@@ -61,9 +59,6 @@ class Corpus:
         self.documents = len(self.document_tokens)
         self.sentences = int(self.document_sentences.sum())
         self.tokens = int(self.document_tokens.sum())
-        # Both parts: figures on another held-out part would not belong into the same curve.
-        names = [s["sha256"] for s in manifest.shards if s["file"]]
-        self.digest = hashlib.sha256("".join(names).encode()).hexdigest()
 
     @classmethod
     def open(cls, folder: Path, part: str = "train", verify: bool | None = None) -> Corpus:
@@ -85,7 +80,7 @@ class Corpus:
         folder = Path(folder)
         manifest = Manifest.read(folder)
         shards = []
-        records = _records(folder, manifest, part)
+        records = _records(manifest, part)
         if verify is None:
             verify = sum(record["bytes"] for record in records) <= _CHEAP_TO_VERIFY
         for record in records:
@@ -107,7 +102,7 @@ class Corpus:
     def origin(self, number: int) -> tuple[Path, int]:
         """The shard that document ``number`` lies in, and its place there, counted from 0."""
         at = bisect_right(self._first_document, number) - 1
-        records = [s for s in self.manifest.shards if s["part"] == self.part and s["file"]]
+        records = _records(self.manifest, self.part)
         return self.folder / SHARDS / records[at]["file"], number - self._first_document[at]
 
     def document(self, number: int) -> Document:
@@ -140,15 +135,6 @@ class Corpus:
         return tokenizer
 
 
-def _records(folder: Path, manifest: Manifest, part: str) -> list[dict[str, Any]]:
+def _records(manifest: Manifest, part: str) -> list[dict[str, Any]]:
     """The manifest's records of the shards of a part."""
-    try:
-        records = [one for one in manifest.shards if one["part"] == part and one["file"]]
-        for one in records:
-            int(one["bytes"]), str(one["sha256"]), str(one["file"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise CorpusError(
-            f"the manifest is damaged: {error!r} in the record of a shard", file=folder / MANIFEST,
-            mend="remove manifest.json and build the corpus again",
-        ) from None  # fmt: skip
-    return records
+    return [one for one in manifest.shards if one["part"] == part and one["file"]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bertsmith.common import strict_json
 from bertsmith.common.files import sha256, write_json
 from bertsmith.corpus.formats import Document
 from bertsmith.corpus.shards import Content, write_shard
@@ -110,7 +111,7 @@ def _tokenizer(folder: Path, digest: str) -> Tokenizer:  # noqa: ARG001
 
 def _finished(path: Path, key: str) -> dict[str, Any] | None:
     try:
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        record: dict[str, Any] = strict_json.loads(path.read_text("utf-8"))
         same = record["key"] == key
     except (OSError, ValueError, KeyError, TypeError):
         return None

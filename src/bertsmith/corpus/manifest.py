@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bertsmith.common import strict_json
 from bertsmith.common.errors import CorpusError
-from bertsmith.common.files import write_json
+from bertsmith.common.files import short, write_json
+from bertsmith.common.sealed import opened, sealed
 from bertsmith.corpus.folder import MANIFEST
 
-_VERSION = 1
+_VERSION = 2
+_MEND = "remove manifest.json and build the corpus again: finished shards are kept"
 _KINDS = {
     "key": str, "settings": dict, "inputs": list, "shards": list, "parts": dict,
     "vocabulary_size": int, "vocabulary_digest": str, "formats": dict, "warnings": list,
@@ -56,12 +59,7 @@ class Manifest:
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name} is not of its type")
         for shard in self.shards:
-            if not shard["file"]:  # a unit without documents of this part has none
-                continue
-            values = [shard[name] for name in ("part", "file", "sha256")]
-            if not all(isinstance(one, str) for one in values) or type(shard["bytes"]) is not int:
-                raise ValueError("the record of a shard is not whole")
-            if Path(shard["file"]).name != shard["file"]:
+            if shard["file"] and Path(shard["file"]).name != shard["file"]:
                 raise ValueError(f"shard {shard['file']!r} is not in the corpus")
 
     def totals(self, part: str) -> dict[str, Any]:
@@ -71,13 +69,23 @@ class Manifest:
         figures["unknown_share"] = figures["unknown"] / max(1, figures["tokens"])
         return figures
 
+    def contents(self) -> dict[str, str]:
+        """What the corpus holds, by part: words that change whenever the content does."""
+        found = {"vocabulary": f"{self.vocabulary_size:,} pieces ({short(self.vocabulary_digest)})"}
+        for part, figures in self.parts.items():
+            shards = [one["sha256"] for one in self.shards if one["file"] and one["part"] == part]
+            content = short(hashlib.sha256("".join(shards).encode()).hexdigest())
+            sizes = f"{figures['documents']:,} documents of {figures['tokens']:,} tokens"
+            found[part] = f"{sizes} ({content})"
+        return found
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return asdict(self)
 
     def write(self, folder: Path) -> None:
         """Write ``manifest.json``; its presence says that the corpus is whole."""
-        write_json(folder / MANIFEST, self.as_dict())
+        write_json(folder / MANIFEST, sealed(self.as_dict()))
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -108,12 +116,14 @@ class Manifest:
             CorpusError: it is damaged or of another version.
         """
         try:
-            manifest = cls(**strict_json.loads(data.decode("utf-8")))
+            record = strict_json.loads(data.decode("utf-8"))
+            version = record.get("version")
+            if version != _VERSION:
+                raise CorpusError(
+                    "the manifest is of another version", file=path, value=version, mend=_MEND
+                )
+            manifest = cls(**opened(record))
             manifest._check()
-        except (ValueError, TypeError, KeyError) as error:
-            raise CorpusError(f"the manifest is damaged: {error}", file=path) from None
-        if manifest.version != _VERSION:
-            raise CorpusError(
-                "the manifest is of another version", file=path, value=manifest.version
-            )
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CorpusError(f"the manifest is damaged: {error}", file=path, mend=_MEND) from None
         return manifest

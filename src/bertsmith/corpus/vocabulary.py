@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertsmith.common import strict_json
 from bertsmith.common.console import note
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_json
@@ -101,7 +101,7 @@ def prepare(
 
 def _trained_before(out: Path, key: str) -> Tokenizer | None:
     try:
-        record = json.loads((out / folder.VOCABULARY).read_text("utf-8"))
+        record = strict_json.loads((out / folder.VOCABULARY).read_text("utf-8"))
         if record["key"] != key:
             return None
         tokenizer = Tokenizer.load(out / folder.TOKENIZER)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from bertsmith.common.errors import CorpusError
 from bertsmith.corpus.encode import PARTS, Totals
 from bertsmith.corpus.folder import MANIFEST
 from bertsmith.corpus.manifest import Manifest
@@ -24,26 +21,6 @@ MOSTLY = 0.5
 # [UNK] tells a model nothing. A vocabulary of the text's language has below 0.1 %; Chinese text has
 # 1 % with the Chinese vocabulary and 63 % with the English one.
 UNKNOWN, UNUSABLE = 0.01, 0.2
-
-
-def check(manifest: Manifest, folder: Path) -> Manifest:
-    """The manifest, where it has the figures of both parts.
-
-    Raises:
-        CorpusError: figures are missing.
-    """
-    names = Totals.__dataclass_fields__
-    try:
-        for part in PARTS:
-            for name in names:
-                if not isinstance(manifest.parts[part][name], int):
-                    raise TypeError(name)
-        for shard in manifest.shards:
-            shard["part"], shard["file"]
-    except (KeyError, TypeError) as error:
-        raise CorpusError(f"the manifest lacks {error}", file=folder / MANIFEST,
-                          mend="build the corpus again") from None  # fmt: skip
-    return manifest
 
 
 def figures(manifest: Manifest) -> Observations:

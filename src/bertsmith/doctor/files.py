@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
 from bertsmith.doctor.chart import Chart
 
@@ -71,8 +71,8 @@ def _read_json(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        raw = json.loads(file.read_text("utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
+        raw = strict_json.loads(file.read_text("utf-8"))
+    except (ValueError, OSError) as error:
         raise InputError(f"the file can not be read: {error}", file=file) from None
     if not isinstance(raw, dict):
         raise InputError("the file is not a JSON object", file=file)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bertsmith.common.errors import SettingsError
 from bertsmith.common.files import write_text
-from bertsmith.common.settings import differences, read_recipe, to_toml
+from bertsmith.common.settings import differences, of_recipe, to_toml
 from bertsmith.finetune.settings import FinetuneSettings
 
 CONFIG = "config.toml"
@@ -50,7 +50,7 @@ def is_group(settings: FinetuneSettings) -> bool:
 
 
 def _check_same(out: Path, settings: FinetuneSettings) -> None:
-    before = FinetuneSettings(**read_recipe(FinetuneSettings, out / CONFIG))
+    before = of_recipe(FinetuneSettings, out / CONFIG)
     if not is_group(before):
         raise SettingsError(
             "the folder holds a single run, which several would overwrite", file=out,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 from bertsmith.checkpoints.locate import locate
 from bertsmith.common.console import note, table, warn
 from bertsmith.common.errors import InputError
-from bertsmith.common.files import sha256
+from bertsmith.common.files import short
 from bertsmith.tasks.parts import EncodedPart, encode_parts, sequence_length
 from bertsmith.tasks.task import Head, Task
 from bertsmith.text.tokenizer import Tokenizer
-from bertsmith.train.folder import Source
+from bertsmith.train.source import Source, of_files
 
 _SKIPPED_SHOWN = 5
 
@@ -49,14 +48,12 @@ class Prepared:
         return {one.part.name: one.figures() for one in (self.train, *self.dev, *self.test)}
 
     def sources(self) -> dict[str, Source]:
-        """Model and data with their digests: a run goes on only from what it began with."""
+        """Model and data as they are: a run goes on only from what it began with."""
         files = sorted({file for one in self._parts() for file in one.part.files})
-        data = hashlib.sha256("".join(sha256(file) for file in files).encode()).hexdigest()
-        model = "".join(map(sha256, locate(self.model).files)) + self.tokenizer.digest
-        places = ", ".join(str(file) for file in files)
+        model = of_files(locate(self.model).files) | {"tokenizer": short(self.tokenizer.digest)}
         return {
-            "model": Source(str(self.model), hashlib.sha256(model.encode()).hexdigest()),
-            "data": Source(places, data),
+            "model": Source(str(self.model), model),
+            "data": Source(", ".join(map(str, files)), of_files(files)),
         }
 
     def _parts(self) -> list[EncodedPart]:

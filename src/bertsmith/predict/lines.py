@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from bertsmith.checkpoints.directory import load_task_model
 from bertsmith.checkpoints.locate import locate
+from bertsmith.common import strict_json
 from bertsmith.common.console import note
 from bertsmith.common.errors import InputError
 from bertsmith.model.task import BertForTask, Head, Kind
@@ -124,9 +124,9 @@ class Predictor:
     def _example(self, line: str, number: int, file: str) -> Any:
         kind = self.model.spec.kind
         try:
-            fields = json.loads(line) if line.lstrip().startswith("{") else {"text": line}
+            fields = strict_json.loads(line) if line.lstrip().startswith("{") else {"text": line}
             return _EXAMPLES[kind](fields, str(number - 1))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             reason = f"no field {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
             raise InputError(
                 f"the line is not what a model of {self.task.name} needs: {reason}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from bertsmith.checkpoints.locate import locate
 from bertsmith.checkpoints.save import save_model
 from bertsmith.common.console import note, warn
-from bertsmith.common.files import sha256
 from bertsmith.common.settings import require
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.model.pretraining import BertForPreTraining
@@ -32,7 +30,7 @@ from bertsmith.reports.html import write_report
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.train.clock import Clock
 from bertsmith.train.device import autocast_type, find_device
-from bertsmith.train.folder import RunFolder, Source
+from bertsmith.train.folder import RunFolder
 from bertsmith.train.log import Log, open_log
 from bertsmith.train.loop import Trainer
 from bertsmith.train.memory import choose_micro_tokens
@@ -42,6 +40,7 @@ from bertsmith.train.peak import pretraining_flops
 from bertsmith.train.processes import ALONE, Processes
 from bertsmith.train.schedule import Budget
 from bertsmith.train.session import Session, restore
+from bertsmith.train.source import Source, of_files
 from bertsmith.train.speed import SpeedMeter
 
 _EVALUATIONS_A_RUN = 20
@@ -70,13 +69,11 @@ def pretrain(
         BertsmithError: settings, corpus or run folder do not fit; or the loss became not finite.
     """
     corpus = Corpus.open(corpus_folder, "train")
-    sources = {"corpus": Source(str(corpus.folder), corpus.digest)}
+    sources = {"corpus": Source(str(corpus.folder), corpus.manifest.contents())}
     if start is None and resume is not None:
         start = processes.first(lambda: RunFolder.began_with(out, "model"))
     if start is not None:
-        files = locate(start).files
-        digest = hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()
-        sources["model"] = Source(str(start), digest)
+        sources["model"] = Source(str(start), of_files(locate(start).files))
     opened = RunFolder.open(
         out,
         settings,

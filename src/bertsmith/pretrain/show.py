@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
-from bertsmith.common.settings import read_recipe
+from bertsmith.common.settings import of_recipe
 from bertsmith.corpus.corpus import Corpus
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.evaluation import pairs_possible
@@ -17,6 +17,7 @@ from bertsmith.pretrain.phases import phase_of
 from bertsmith.pretrain.settings import PretrainSettings
 from bertsmith.text.tokenizer import Tokenizer
 from bertsmith.text.tokenizer_files import PREFIX
+from bertsmith.train.source import Source
 
 _LABELS = ("next", "random")
 
@@ -44,7 +45,7 @@ class Run:
                 the one that it began with.
         """
         record = _record(folder / "run.json")
-        settings = PretrainSettings(**read_recipe(PretrainSettings, folder / "config.toml"))
+        settings = of_recipe(PretrainSettings, folder / "config.toml")
         place = Path(record["corpus"])
         if not place.exists():
             raise InputError(
@@ -52,9 +53,11 @@ class Run:
                 mend="run the command where bertsmith pretrain was run: the path is from there",
             )  # fmt: skip
         corpus = Corpus.open(place, "train")
-        if corpus.digest != record.get("corpus_digest", corpus.digest):
+        now = Source(str(place), corpus.manifest.contents())
+        if changes := now.changes(record["corpus_parts"]):
             raise InputError(
-                "the corpus is not the one that the run began with: its batches were others",
+                f"the corpus is not the one that the run began with, its batches were others: "
+                f"{changes}",
                 file=place,
             )
         return cls(folder, settings, corpus)
@@ -96,11 +99,11 @@ def _listed(lengths: tuple[int, ...]) -> str:
 
 def _record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text("utf-8"))
-        corpus = record["corpus"]
+        record = strict_json.loads(path.read_text("utf-8"))
+        whole = isinstance(record["corpus"], str) and isinstance(record["corpus_parts"], dict)
     except (OSError, ValueError, KeyError, TypeError):
-        corpus = None
-    if not isinstance(corpus, str):
+        whole = False
+    if not whole:
         raise InputError(
             "the folder is not a pre-training run", file=path.parent,
             mend="give the --out of a bertsmith pretrain",

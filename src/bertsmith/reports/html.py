@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
 from bertsmith.common.files import write_text
 from bertsmith.reports import finetuning, glue
@@ -97,7 +97,7 @@ def _read_summary(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        summary = json.loads(_read(path))
+        summary = strict_json.loads(_read(path))
     except ValueError as error:
         raise InputError(f"the summary is damaged: {error}", file=path) from None
     if not isinstance(summary, dict):

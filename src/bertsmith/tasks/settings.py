@@ -83,6 +83,10 @@ class TaskSettings:
                 getattr(self, name) >= 1, f"{name} must be at least 1", value=getattr(self, name)
             )
         require(
+            0 <= self.split_seed < 1 << 31, "split_seed must be from 0 to 2147483647",
+            value=self.split_seed,
+        )  # fmt: skip
+        require(
             0 < self.dev_percent < 100, "dev_percent must lie between 0 and 100",
             value=self.dev_percent,
         )  # fmt: skip

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 import torch
 
+from bertsmith.common import strict_json
 from bertsmith.common.console import warn
 from bertsmith.common.errors import CheckpointError, InputError, SettingsError
 from bertsmith.common.files import write_json, write_text
-from bertsmith.common.settings import DataclassType, differences, read_recipe, to_toml
+from bertsmith.common.settings import DataclassType, differences, of_recipe, to_toml
 from bertsmith.train.processes import ALONE, Processes
+from bertsmith.train.source import Source
 from bertsmith.train.state import Snapshot, State, latest_state, load_state, save_state
 
 _CONFIG, _RECORD, _SUMMARY = "config.toml", "run.json", "summary.json"
 _CHECKPOINTS = "checkpoints"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Something that a run is made from: a corpus, a model, data."""
-
-    place: str
-    digest: str
+_PUT_BACK = "put the file back, or give another --out"
+_PARTS = "_parts"  # of a source, in the record
 
 
 class RunFolder:
@@ -97,9 +91,8 @@ class RunFolder:
             _check_sources(path, self.record, sources)
         elif (path / _CHECKPOINTS).exists():
             raise InputError(
-                "what the run began with is not known any more", file=path / _RECORD,
-                mend="put the file back, or give another --out",
-            )  # fmt: skip
+                "what the run began with is not known any more", file=path / _RECORD, mend=_PUT_BACK
+            )
         else:  # it begins, or was killed before this was written, which is one write
             self.record = _beginning(sources)
             write_json(path / _RECORD, self.record)
@@ -188,12 +181,14 @@ def _check_empty(path: Path, resume: bool) -> None:
 def _beginning(sources: Mapping[str, Source]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for name, source in sources.items():
-        record |= {name: source.place, f"{name}_digest": source.digest}
+        record |= {name: source.place, name + _PARTS: dict(source.parts)}
     return {**record, "bertsmith": version("bertsmith"), "torch": torch.__version__}
 
 
 def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Source]) -> None:
-    began = {key.removesuffix("_digest") for key in record if key.endswith("_digest")}
+    if not all(isinstance(one, dict) for key, one in record.items() if key.endswith(_PARTS)):
+        raise InputError("the record of the run is damaged", file=path / _RECORD, mend=_PUT_BACK)
+    began = {key.removesuffix(_PARTS) for key in record if key.endswith(_PARTS)}
     for name in began ^ sources.keys():
         was, now = ("with", "none") if name in began else ("without", "one")
         raise InputError(
@@ -202,17 +197,17 @@ def _check_sources(path: Path, record: dict[str, Any], sources: Mapping[str, Sou
             mend="give the same arguments, or another --out",
         )
     for name, source in sources.items():
-        if record.get(f"{name}_digest", source.digest) != source.digest:
+        if changes := source.changes(record[name + _PARTS]):
             raise InputError(
-                f"the {name} is not the one that this run began with",
+                f"the {name} is not the one that this run began with: {changes}",
                 file=path,
-                mend=f"the run began with {record[name]} as it was; use that, or another --out",
+                mend=f"the run began with {record.get(name)} as it was; use that, or another --out",
             )
 
 
 def _check_same(path: Path, settings: DataclassType) -> None:
     kind = type(settings)
-    before = kind(**read_recipe(kind, path / _CONFIG))
+    before = of_recipe(kind, path / _CONFIG)
     if other := differences(before, settings):
         raise SettingsError(
             f"the folder holds a run with other settings: {'; '.join(other)}",
@@ -232,6 +227,9 @@ def _lock(path: Path) -> IO[str]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
+        found = strict_json.loads(path.read_text("utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it is no JSON object")
     except (ValueError, OSError) as error:
         raise SettingsError(f"the file can not be read: {error}", file=path) from None
+    return found

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError, TrainingError
 from bertsmith.common.files import write_text
 from bertsmith.train.processes import Processes
@@ -158,10 +159,22 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def _record(line: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = strict_json.loads(line)
     except ValueError:
         return None
-    return value if isinstance(value, dict) and isinstance(value.get("step"), int) else None
+    return value if isinstance(value, dict) and _is_sound(value) else None
+
+
+def _is_sound(record: dict[str, Any]) -> bool:
+    """Whether the parts that a run reads again are what a run writes."""
+    held_out, warning = record.get("held_out", {}), record.get("warning", "")
+    return (
+        type(record.get("step")) is int
+        and isinstance(warning, str)
+        and isinstance(held_out, dict)
+        and all(value is None or type(value) in (int, float) for value in held_out.values())
+        and all(name.isprintable() for name in held_out)
+    )
 
 
 def _kind(record: dict[str, Any]) -> tuple[Any, ...]:

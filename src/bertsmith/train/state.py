@@ -8,8 +8,6 @@ remember, what of the optimizer's state is not a tensor, and its own SHA-256. No
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -23,8 +21,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from bertsmith.checkpoints.replace import atomic_folder
+from bertsmith.common import strict_json
 from bertsmith.common.errors import CheckpointError
 from bertsmith.common.files import sha256, write_json
+from bertsmith.common.sealed import opened, sealed
 from bertsmith.train.parallel import like, whole
 
 _NAME = re.compile(r"step-(\d{8,})")
@@ -157,14 +157,7 @@ def _write(part: Path, step: int, snapshot: Snapshot, extra: Mapping[str, Any]) 
         for name in (MODEL, OPTIMIZER)
     }
     record = {"step": step, "extra": dict(extra), "optimizer": snapshot.rest, "files": files}
-    record["sha256"] = _digest(record)
-    write_json(part / STATE, record)
-
-
-def _digest(record: Mapping[str, Any]) -> str:
-    """Of all that a record says, but for the digest itself."""
-    said = {name: value for name, value in record.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    write_json(part / STATE, sealed(record))
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -271,18 +264,16 @@ def _verify(path: Path, size: int, digest: str) -> None:
 
 def _read_record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = opened(strict_json.loads(path.read_text("utf-8")))
         for name in (MODEL, OPTIMIZER):
             int(record["files"][name]["bytes"]), str(record["files"][name]["sha256"])
         int(record["step"]), dict(record["extra"])
         dict(record["optimizer"]["numbers"]), list(record["optimizer"]["param_groups"])
-        if record["sha256"] != _digest(record):
-            raise ValueError("its own checksum is wrong")
     except OSError as error:
         raise _unreadable(error, path) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"the file is damaged: {error!r}", file=path) from None
-    return dict(record)
+    return record
 
 
 def _unreadable(error: OSError, path: Path) -> CheckpointError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
 from bertsmith.tasks.task import Part
 
@@ -77,10 +77,10 @@ def is_version_2(part: Part[SquadExample]) -> bool:
 
 def _questions(path: Path) -> Iterator[SquadExample]:
     try:
-        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = strict_json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise InputError(f"the file can not be read: {error.strerror}", file=path) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the file is not JSON: {error}", file=path) from None
     found = list(_Walk(path).articles(raw))
     version = raw.get("version") if isinstance(raw, dict) else None
