@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 
 from bertsmith.model import attention
-from bertsmith.model.attention import attend
+from bertsmith.model.attention import attend, attend_ragged
 from bertsmith.model.packed import PackedBatch
 
 LENGTHS = [3, 40, 38, 1, 41, 300, 20, 290]
@@ -71,3 +71,33 @@ def test_half_precision() -> None:
     assert out.dtype == torch.bfloat16
     out.sum().backward()
     torch.testing.assert_close(attend(half, batch).float(), exact, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("lengths", [LENGTHS, [5], [2, 1]])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_ragged_tensors_keep_sequences_apart(lengths: list[int], dtype: torch.dtype) -> None:
+    """The way of GPUs in training: the same packing, without their kernel."""
+    torch.manual_seed(0)
+    batch = batch_of(lengths)
+    qkv = torch.randn(batch.token_count, 3, 2, 8).to(dtype).requires_grad_()
+    weight = torch.randn(batch.token_count, 2, 8).to(dtype)
+    parts = (part.contiguous() for part in qkv.unbind(1))
+    ours = attend_ragged(*parts, batch, 0.0)
+    (gradient,) = torch.autograd.grad((ours * weight).sum(), qkv)
+    theirs = one_by_one(qkv, batch)
+    (expected,) = torch.autograd.grad((theirs * weight).sum(), qkv)
+    rounding = 1e-5 if dtype == torch.float32 else 0.02
+    torch.testing.assert_close(ours, theirs, rtol=rounding, atol=rounding)
+    torch.testing.assert_close(gradient, expected, rtol=rounding, atol=4 * rounding)
+
+
+def test_ragged_tensors_drop_out() -> None:
+    batch = batch_of([30, 28])
+    q, k = torch.randn(58, 1, 4), torch.randn(58, 1, 4)
+    v = torch.ones(58, 1, 4)
+    torch.manual_seed(3)
+    runs = torch.stack([attend_ragged(q, k, v, batch, 0.3) for _ in range(300)])
+    assert runs.std() > 0.05
+    assert abs(float(runs.mean()) - 1) < 0.01
+    torch.manual_seed(3)
+    assert torch.equal(attend_ragged(q, k, v, batch, 0.3), runs[0])

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from bertsmith.common.errors import TrainingError
-from bertsmith.train.loop import Sums, Trainer, ahead, dropout_seed
+from bertsmith.train.loop import Sums, Trainer, dropout_seed
 
 
 @dataclass
@@ -133,15 +133,3 @@ def test_gradients_are_clipped() -> None:
     assert step.gradient_norm > 1e-3
     total = sum(float((w.grad**2).sum()) for w in made.model.parameters()) ** 0.5
     assert total == pytest.approx(1e-3, rel=1e-3)
-
-
-def test_batches_come_in_order_and_errors_come_through() -> None:
-    def make(number: int) -> int:
-        if number == 5:
-            raise ValueError("five")
-        return number * 10
-
-    assert list(ahead(make, 2, 5)) == [(2, 20), (3, 30), (4, 40)]
-    assert list(ahead(make, 3, 3)) == []
-    with pytest.raises(ValueError, match="five"):
-        list(ahead(make, 4, 7))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import multiprocessing.connection
 import os
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Protocol, TypeVar
+
+from bertsmith.common.children import end_with_parent
+from bertsmith.common.futures import results_in_order
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,31 +44,16 @@ def in_order(
         elsewhere: what runs the calls in their place.
     """
     if elsewhere is not None:
-        yield from _in_order(elsewhere.executor, function, items, elsewhere.ahead, elsewhere.result)
+        yield from results_in_order(
+            elsewhere.executor, function, items, elsewhere.ahead, elsewhere.result
+        )
         return
     with _executor(workers) as own:
         try:
-            yield from _in_order(own, function, items, lambda: workers, Future.result)
+            yield from results_in_order(own, function, items, lambda: workers)
         except BaseException:
             own.shutdown(cancel_futures=True)
             raise
-
-
-def _in_order(
-    executor: Executor,
-    function: Callable[[T], R],
-    items: Iterable[T],
-    ahead: Callable[[], int],
-    result: Callable[[Future[R]], R],
-) -> Iterator[R]:
-    running: deque[Future[R]] = deque()
-    for item in items:
-        running.append(executor.submit(function, item))
-        # More than one result can be due: a cluster may have become smaller meanwhile.
-        while len(running) > ahead():
-            yield result(running.popleft())
-    while running:
-        yield result(running.popleft())
 
 
 def _executor(workers: int) -> Executor:
@@ -81,12 +66,4 @@ def _executor(workers: int) -> Executor:
 def _start() -> None:
     # Threads of the library inside the processes would only get in each other's way.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    # A parent that is killed leaves its workers waiting for ever.
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
+    end_with_parent()

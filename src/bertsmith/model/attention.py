@@ -24,9 +24,9 @@ def attend(qkv: Tensor, batch: PackedBatch, dropout_p: float = 0.0) -> Tensor:
     """Scaled dot-product attention of every token over its own sequence, in both directions.
 
     softmax(q k^T / sqrt(D)) v, with dropout on the probabilities (Vaswani et al. 2017, section
-    3.2.1; ``attention_layer`` in the 2018 modeling.py). On CUDA in half precision one
-    variable-length kernel serves the whole batch; it has no dropout, so that ``dropout_p`` above 0
-    takes the slower way of all other cases: buckets, padded inside attention only.
+    3.2.1; ``attention_layer`` in the 2018 modeling.py). On CUDA in half precision one flash kernel
+    serves the whole batch, without padding; elsewhere sequences go in buckets of nearly equal
+    length, padded inside attention only, or one by one.
 
     Args:
         qkv: [T, 3, H, D] queries, keys and values of H heads with D numbers each.
@@ -36,8 +36,11 @@ def attend(qkv: Tensor, batch: PackedBatch, dropout_p: float = 0.0) -> Tensor:
     Returns:
         [T, H, D] in the order of the tokens.
     """
-    if dropout_p == 0 and _has_varlen(qkv):
-        return _attend_varlen(qkv, batch)
+    if _has_flash(qkv):
+        q, k, v = qkv.unbind(1)  # [T, H, D]
+        if dropout_p == 0:
+            return _attend_varlen(q, k, v, batch)
+        return attend_ragged(q, k, v, batch, dropout_p)
     if dropout_p == 0 and batch.token_count >= _LONG * len(batch):
         return _attend_each(qkv, batch)
     layout = batch.layout(qkv.shape[2])
@@ -45,8 +48,8 @@ def attend(qkv: Tensor, batch: PackedBatch, dropout_p: float = 0.0) -> Tensor:
     return out
 
 
-def _has_varlen(qkv: Tensor) -> bool:
-    """Whether torch's variable-length kernel takes ``qkv``: half precision, Ampere or later."""
+def _has_flash(qkv: Tensor) -> bool:
+    """Whether torch's flash kernels take ``qkv``: half precision, Ampere or later."""
     return (
         qkv.device.type == "cuda"
         and qkv.dtype in (torch.bfloat16, torch.float16)
@@ -56,15 +59,35 @@ def _has_varlen(qkv: Tensor) -> bool:
     )
 
 
-def _attend_varlen(qkv: Tensor, batch: PackedBatch) -> Tensor:
-    """One kernel for the whole batch."""
+def _attend_varlen(q: Tensor, k: Tensor, v: Tensor, batch: PackedBatch) -> Tensor:
+    """One kernel for the whole batch; it has no dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
-    q, k, v = qkv.unbind(1)  # [T, H, D]
     ends, longest = batch.offsets_int32, batch.max_length
     out = varlen_attn(q, k, v, ends, ends, longest, longest)
     assert isinstance(out, Tensor)
     return out
+
+
+def attend_ragged(q: Tensor, k: Tensor, v: Tensor, batch: PackedBatch, dropout_p: float) -> Tensor:
+    """One kernel for the whole batch, with dropout, by way of torch's ragged ("jagged") tensors.
+
+    Args:
+        q: [T, H, D] queries.
+        k: [T, H, D] keys.
+        v: [T, H, D] values. On a CPU, which has no flash kernel, all three are contiguous.
+        batch: says which tokens form a sequence.
+        dropout_p: share of the probabilities that is dropped.
+    """
+    # The bounds are hints: without them torch asks the device. No sequence is shorter than 1.
+    q, k, v = (
+        torch.nested.nested_tensor_from_jagged(
+            one, batch.offsets, min_seqlen=1, max_seqlen=batch.max_length
+        ).transpose(1, 2)
+        for one in (q, k, v)
+    )  # [B, H, L (ragged), D]
+    out = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
+    return out.transpose(1, 2).values()
 
 
 def _attend_each(qkv: Tensor, batch: PackedBatch) -> Tensor:

@@ -59,7 +59,11 @@ class Layer(nn.Module):
         qkv = self.qkv(x) if self.lora is None else self.qkv(x) + self.lora(x)
         qkv = qkv.view(-1, 3, self.heads, self.head_size)  # [T, 3, H, D]
         p = self.attention_dropout_p if self.training else 0.0
-        y = self.attention_output(attend(qkv, batch, p).reshape(x.shape))
+        return self.finish(x, attend(qkv, batch, p).reshape(x.shape))
+
+    def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
+        """The layer after attention, token by token: [T, hidden], twice -> [T, hidden]."""
+        y = self.attention_output(mixed)
         x = self.attention_norm(dropout_add(y, x, self.hidden_dropout_p, self.training))
         y = self.feed_forward_output(self.activation(self.feed_forward(x)))
         y = dropout_add(y, x, self.hidden_dropout_p, self.training)

@@ -20,6 +20,7 @@ from bertsmith.model.layers import LAYERS, Combine, has_layers, known_layers
 from bertsmith.model.packed import PackedBatch
 from bertsmith.tasks.batch import pieces
 from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.train.device import find_device
 
 Vectors = npt.NDArray[np.float32]
 
@@ -54,14 +55,14 @@ class Embedder:
 
     @classmethod
     def load(cls, folder: Path) -> Embedder:
-        """The embedder of a model directory.
+        """The embedder of a model directory, on the GPU where there is one.
 
         Raises:
             ModelError: there is no whole encoder in it.
         """
         encoder, tokenizer, report = load_encoder(folder)
         note(report.as_text())
-        return cls(encoder, tokenizer, encoder.pooler is not None)
+        return cls(encoder.to(find_device()), tokenizer, encoder.pooler is not None)
 
     def embed(
         self,

@@ -12,6 +12,7 @@ from bertsmith.checkpoints.save import save_model
 from bertsmith.common.console import note, warn
 from bertsmith.common.settings import require
 from bertsmith.corpus.corpus import Corpus
+from bertsmith.model.compiled import can_compile, compile_layers
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.pretrain.batches import Batches, PretrainingBatch
 from bertsmith.pretrain.card import model_card
@@ -28,6 +29,7 @@ from bertsmith.pretrain.watch import (
 )
 from bertsmith.reports.html import write_report
 from bertsmith.text.tokenizer import Tokenizer
+from bertsmith.train.ahead import choose_workers
 from bertsmith.train.clock import Clock
 from bertsmith.train.device import autocast_type, find_device
 from bertsmith.train.folder import RunFolder
@@ -44,6 +46,7 @@ from bertsmith.train.source import Source, of_files
 from bertsmith.train.speed import SpeedMeter
 
 _EVALUATIONS_A_RUN = 20
+_STEPS_WORTH_COMPILING = 500
 
 
 def pretrain(
@@ -133,6 +136,9 @@ class _Run:
             "micro_tokens",
             settings.micro_tokens or choose_micro_tokens(self.config, max(settings.lengths)),
         )
+        if folder.remember("compiled", self._decide_compile()) and can_compile(self.device):
+            note("layers are compiled, which takes a minute at the first step (--compile no: not)")
+            compile_layers(self.model.encoder)
         self.clock = Clock()
         self.held_out = self._held_out()
 
@@ -199,6 +205,7 @@ class _Run:
             evaluate=lambda: self._evaluate_and_go_on(log),
             meter=SpeedMeter(self._flops, self.device, self.autocast),
             watch=self.watch,
+            batch_workers=choose_workers(settings.batch_workers, self.device),
         )
         phases = zip(settings.length_shares, settings.lengths, strict=True)
         session.run([(share, self._share(length)) for share, length in phases])
@@ -220,6 +227,16 @@ class _Run:
         """This process's share of the batches of a phase."""
         batches, own = self._batches(self.corpus, length), self.processes
         return lambda step: batches.batch(step, own.rank, own.size)
+
+    def _decide_compile(self) -> bool:
+        """Whether the run is long enough to win back the minute that compiling takes."""
+        settings = self.settings
+        return (
+            settings.compile == "auto"
+            and can_compile(self.device)
+            and not (settings.parallel == "fsdp" and self.processes.size > 1)
+            and not 0 < settings.steps < _STEPS_WORTH_COMPILING
+        )
 
     def _flops(self, batch: PretrainingBatch) -> float:
         config = self.config

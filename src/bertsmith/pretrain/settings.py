@@ -83,6 +83,14 @@ class PretrainSettings:
         0, "most tokens through the model at once, 0 to choose from the memory; changes rounding "
         "and which dropout masks are drawn", unit="tokens", group=_RUN,
     )  # fmt: skip
+    compile: str = setting(
+        "auto", "fuse the small operations with torch.compile: auto does on GPUs, for ddp and "
+        "500 steps or more; on a CPU there is nothing to gain", choices=("auto", "no"), group=_RUN,
+    )  # fmt: skip
+    batch_workers: int = setting(
+        0, "processes that make batches, 1 for a thread of the run; 0 for a thread on a CPU, four "
+        "for each GPU", unit="processes", group=_RUN, changeable=True,
+    )  # fmt: skip
     parallel: str = setting(
         "ddp", "in a run of several processes: ddp has the whole model in each, fsdp a share of "
         "weights, gradients and moments", choices=LAYOUTS, group=_RUN, changeable=True,
@@ -116,7 +124,13 @@ class PretrainSettings:
             require(
                 0 <= getattr(self, name) < 1, f"{name} must be in [0, 1)", value=getattr(self, name)
             )
-        for name in ("micro_tokens", "evaluate_every", "max_predictions", "weight_decay"):
+        for name in (
+            "micro_tokens",
+            "evaluate_every",
+            "max_predictions",
+            "weight_decay",
+            "batch_workers",
+        ):
             require(
                 getattr(self, name) >= 0, f"{name} must not be negative", value=getattr(self, name)
             )

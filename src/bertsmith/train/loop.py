@@ -11,7 +11,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -56,6 +55,10 @@ class Sums:
 
     losses: dict[str, torch.Tensor]
     correct: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def detached(self) -> Sums:
+        """The same numbers, without gradient."""
+        return Sums({name: value.detach() for name, value in self.losses.items()}, self.correct)
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,7 @@ class Trainer(Generic[B]):
         self, number: int, batch: B, targets: Mapping[str, int]
     ) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Gradients of the whole batch; summed losses and numbers of right predictions."""
-        losses = dict.fromkeys(batch.targets, 0.0)
-        correct: Counter[str] = Counter()
+        found: list[Sums] = []
         device = next(self.model.parameters()).device.type
         for index, micro, counts, is_last in self._passes(batch):
             torch.manual_seed(dropout_seed(self.seed, number, index))
@@ -203,9 +205,13 @@ class Trainer(Generic[B]):
                 if parts:
                     torch.stack(parts).sum().backward()  # type: ignore[no-untyped-call]
             if counts:
-                for name, value in sums.losses.items():
-                    losses[name] += float(value.detach())
-                correct.update({name: int(value) for name, value in sums.correct.items()})
+                found.append(sums.detached())
+        # Read at the end: a GPU would have to finish each micro-batch before the next is sent.
+        losses, correct = dict.fromkeys(batch.targets, 0.0), Counter[str]()
+        for sums in found:
+            for name, value in sums.losses.items():
+                losses[name] += float(value)
+            correct.update({name: int(value) for name, value in sums.correct.items()})
         return self._over_all(losses, correct)
 
     def _passes(self, batch: B) -> Iterator[tuple[int, Any, bool, bool]]:
@@ -243,17 +249,6 @@ class Trainer(Generic[B]):
 def dropout_seed(seed: int, step: int, micro_batch: int) -> int:
     """The seed of torch's generator for one micro-batch: distinct for distinct arguments."""
     return (seed * 1_000_003 + step) * 4096 + micro_batch & (1 << 63) - 1
-
-
-def ahead(batch_at: Callable[[int], B], first: int, last: int) -> Iterator[tuple[int, B]]:
-    """Batches ``first`` to ``last`` (exclusive) in order, the next one made while one is used."""
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as pool:
-        coming = pool.submit(batch_at, first) if first < last else None
-        for number in range(first, last):
-            assert coming is not None
-            batch = coming.result()
-            coming = pool.submit(batch_at, number + 1) if number + 1 < last else None
-            yield number, batch
 
 
 def _check_finite(number: int, losses: dict[str, float], norm: float, learning_rate: float) -> None:

@@ -11,11 +11,12 @@ import torch
 
 from bertsmith.common.console import Bar, note
 from bertsmith.common.heap import give_back_memory
+from bertsmith.train.ahead import ahead
 from bertsmith.train.clock import Clock
 from bertsmith.train.folder import RunFolder
 from bertsmith.train.interrupt import Interrupt
 from bertsmith.train.log import Log
-from bertsmith.train.loop import B, Step, Totals, Trainer, ahead
+from bertsmith.train.loop import B, Step, Totals, Trainer
 from bertsmith.train.schedule import Budget, linear_with_warmup
 from bertsmith.train.speed import SpeedMeter
 from bertsmith.train.watch import Watch
@@ -41,6 +42,7 @@ class Session(Generic[B]):
         evaluate: what to do at intervals; says whether the run shall end early.
         meter: measures the speed.
         watch: looks at every step for what goes wrong.
+        batch_workers: processes that make batches, 1 for a thread of this one.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class Session(Generic[B]):
         evaluate: Callable[[], bool],
         meter: SpeedMeter[B],
         watch: Watch | None = None,
+        batch_workers: int = 1,
     ) -> None:
         self.name, self.trainer, self.folder, self.log = name, trainer, folder, log
         self.clock, self.budget, self.meter = clock, budget, meter
         self._peak, self._warmup = learning_rate, warmup
         self._log_every, self._evaluate_every = log_every, evaluate_every
         self._checkpoint_every, self._evaluate = checkpoint_every, evaluate
-        self._ended, self._watch = False, watch
+        self._ended, self._watch, self._batch_workers = False, watch, batch_workers
         trainer.empty_batches = clock.empty_batches
 
     def run(self, phases: list[tuple[float, Callable[[int], B]]]) -> None:
@@ -83,7 +86,9 @@ class Session(Generic[B]):
             for share, batch_at in phases:
                 end += share
                 if not self._past(end):
-                    for number, batch in ahead(batch_at, self.clock.step, sys.maxsize):
+                    for number, batch in ahead(
+                        batch_at, self.clock.step, sys.maxsize, self._batch_workers
+                    ):
                         asked = interrupt.asked_of_any(self.trainer.processes)
                         self._step(number, batch, bar)
                         if asked:
