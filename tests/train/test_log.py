@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import pytest
 
 from bertsmith.common.errors import InputError, TrainingError
+from bertsmith.reports.html import write_report
 from bertsmith.train.log import METRICS, MetricsLog, read_metrics
 
 
@@ -75,3 +77,13 @@ def test_a_full_disk(tmp_path, monkeypatch) -> None:
         with pytest.raises(TrainingError, match="No space left"):
             log.write({"step": 1, "loss": 1.0})
     log.close()
+
+
+@pytest.mark.parametrize("field", ["step", "loss", "learning_rate"])
+def test_a_number_that_no_float_holds_is_no_traceback(tmp_path: Path, field: str) -> None:
+    record = {"step": 1, "loss": 2.5, "learning_rate": 0.1}
+    huge = json.dumps({**record, field: 10**400})
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(record) + "\n" + huge + "\n")
+    (tmp_path / "summary.json").write_text('{"task": "pre-training"}')
+    with contextlib.suppress(InputError):  # said, or left out of the picture
+        write_report(tmp_path)

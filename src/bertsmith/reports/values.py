@@ -13,8 +13,10 @@ def mapping(summary: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a number that a float can hold; JSON has integers of any length."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023
+    )
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:

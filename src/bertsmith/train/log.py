@@ -170,11 +170,17 @@ def _is_sound(record: dict[str, Any]) -> bool:
     held_out, warning = record.get("held_out", {}), record.get("warning", "")
     return (
         type(record.get("step")) is int
+        and 0 <= record["step"] < 1 << 53
         and isinstance(warning, str)
         and isinstance(held_out, dict)
-        and all(value is None or type(value) in (int, float) for value in held_out.values())
+        and all(value is None or _is_number(value) for value in held_out.values())
         and all(name.isprintable() for name in held_out)
     )
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number that a float can hold; JSON has integers of any length."""
+    return type(value) is float or (type(value) is int and abs(value) < 1 << 1023)
 
 
 def _kind(record: dict[str, Any]) -> tuple[Any, ...]:
