@@ -16,6 +16,7 @@ from bertsmith.checkpoints import save
 from bertsmith.checkpoints.directory import load_for_pretraining, load_model
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.checkpoints.save import save_model
+from bertsmith.cli.main import main
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
 from bertsmith.model.packed import PackedBatch
@@ -237,15 +238,66 @@ with replace.atomic_folder(Path(sys.argv[1])) as part:
     ("moment", "holds"), [("sync", "old"), ("_exchange", "old"), ("_move_rest", "new")]
 )
 def test_a_kill_leaves_one_whole_folder(tmp_path: Path, moment: str, holds: str) -> None:
+    """The next save takes away what was left, and gives a user's files back."""
     target = tmp_path / "model"
     target.mkdir()
     (target / "a").write_text("old")
+    (target / "notes").write_text("mine")
     run = subprocess.run([sys.executable, "-c", KILLED, target, moment], check=False)
     assert run.returncode == -signal.SIGKILL
-    assert contents(target) == {"a": holds.encode()}
+    assert contents(target)["a"] == holds.encode()
+    assert len(list(tmp_path.iterdir())) == 2
     with atomic_folder(target) as part:
         (part / "a").write_text("newest")
-    assert contents(target) == {"a": b"newest"}
+    assert contents(target) == {"a": b"newest", "notes": b"mine"}
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_only_what_a_killed_save_of_the_same_name_left_goes(tmp_path: Path) -> None:
+    mine = [".model.abcd123_.part", ".model.abcd1234.old"]
+    others = [
+        ".model.a.part",
+        ".models.abcd1234.part",
+        "model.abcd1234.part",
+        ".model.x.abcd1234.part",
+    ]
+    for name in (*mine, *others):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("x")
+    with atomic_folder(tmp_path / "model"):
+        there = {path.name for path in tmp_path.iterdir()}
+        assert there.issuperset(others)
+        assert there.isdisjoint(mine)
+
+
+def test_a_save_under_way_is_not_swept_by_another(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with atomic_folder(target) as first:
+        (first / "a").write_text("first")
+        with atomic_folder(target) as second:
+            (second / "a").write_text("second")
+        assert contents(target) == {"a": b"second"}
+    assert contents(target) == {"a": b"first"}
+    assert list(tmp_path.iterdir()) == [target]
+
+
+KILLED_VERB = """
+import os, signal, sys
+from bertsmith.checkpoints import save
+from bertsmith.cli.main import main
+save.write_weights = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main(sys.argv[1:])
+"""
+
+
+def test_the_same_command_takes_away_what_a_killed_one_left(saved: Path, tmp_path: Path) -> None:
+    words = ["convert", str(saved), str(tmp_path / "out" / "model")]
+    run = subprocess.run([sys.executable, "-c", KILLED_VERB, *words], check=False)
+    assert run.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "out").iterdir()
+    assert left.name.startswith(".model.")
+    assert main(words) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["model"]
 
 
 def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,39 @@ def test_a_file_is_whole_or_as_it_was(tmp_path) -> None:
         fail(part)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from bertsmith.common.files import atomic_path
+with atomic_path(Path(sys.argv[1])) as part:
+    part.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_next_write_takes_away_what_a_killed_one_left(tmp_path) -> None:
+    path = tmp_path / "a[1].json"
+    run = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    assert run.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    other = tmp_path / ".b.abcd1234.part"
+    other.write_text("of another")
+    write_text(path, "whole")
+    assert set(tmp_path.iterdir()) == {path, other}
+    assert path.read_text() == "whole"
+    assert not left.exists()
+
+
+def test_a_write_under_way_is_not_swept_by_another(tmp_path) -> None:
+    path = tmp_path / "file"
+    with atomic_path(path) as first:
+        first.write_text("first")
+        write_text(path, "second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_no_bare_nan_and_no_failing_surrogate(tmp_path) -> None:

@@ -12,9 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from bertsmith.common.errors import CorpusError
+from bertsmith.corpus.cluster import arrived, encode_there
+from bertsmith.corpus.encode import Unit
 
 pytest.importorskip("distributed", reason="needs bertsmith[cluster]")
 
@@ -33,17 +38,24 @@ class Processes:
         self.scheduler = self._start(
             "dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"
         )
-        self.workers = [
-            self._start(
-                "dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"
-            )
-            for _ in range(workers)
-        ]
-        self._wait(workers)
+        self.workers: list[subprocess.Popen] = []
+        for _ in range(workers):
+            self.add()
 
-    def _start(self, name: str, *arguments: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.{name}", *arguments]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def _start(
+        self, name: str, *arguments: str, before: tuple[str, ...] = (), **variables: str
+    ) -> subprocess.Popen:
+        command = [*before, sys.executable, "-m", f"distributed.cli.{name}", *arguments]
+        return subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, **variables},
+        )  # fmt: skip
+
+    def add(self, before: tuple[str, ...] = (), **variables: str) -> None:
+        """One more worker, behind another command or with other variables."""
+        arguments = self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"
+        self.workers.append(self._start("dask_worker", *arguments, before=before, **variables))
+        self._wait(len(self.workers))
 
     def _wait(self, workers: int) -> None:
         from distributed import Client
@@ -158,6 +170,89 @@ def test_interrupting_cancels(tmp_path, source, cluster) -> None:
 
 def tasks(dask_scheduler: object = None) -> int:
     return len(dask_scheduler.tasks)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def empty_cluster() -> Iterator[Processes]:
+    made = Processes(0)
+    yield made
+    made.end()
+
+
+def refused(source: Path, out: Path, address: str) -> str:
+    done = subprocess.run(
+        command(source, out, "--scheduler", address),
+        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((out / "shards").glob("*"))
+    return " ".join(done.stderr.split())
+
+
+def other_version(folder: Path) -> str:
+    """A path for PYTHONPATH from which the same code says that it is another version."""
+    told = folder / "bertsmith-9.8.7.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: bertsmith\nVersion: 9.8.7\n")
+    return str(folder)
+
+
+def test_a_worker_of_another_version(tmp_path, source, empty_cluster) -> None:
+    empty_cluster.add()
+    empty_cluster.add(PYTHONPATH=other_version(tmp_path))
+    said = refused(source, tmp_path / "out", empty_cluster.address)
+    assert f"has bertsmith 9.8.7, this is {version('bertsmith')}" in said
+    assert "mend: install the same version on all machines" in said
+    assert not (tmp_path / "out" / "tokenizer").exists(), "refused before the vocabulary is made"
+
+
+@pytest.mark.parametrize("broken", ["ModuleNotFoundError", "old"])
+def test_a_worker_that_has_no_bertsmith_to_work_with(
+    tmp_path, source, empty_cluster, broken
+) -> None:
+    """None at all, or one of before there were clusters."""
+    package = tmp_path / "path" / "bertsmith"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("" if broken == "old" else f"raise {broken}('bertsmith')")
+    empty_cluster.add(PYTHONPATH=str(package.parent))
+    said = refused(source, tmp_path / "out", empty_cluster.address)
+    assert re.search(r"the worker tcp://\S+ can not run bertsmith: ", said)
+    assert "mend: install the same version on all machines" in said
+
+
+def hiding(folder: Path) -> tuple[str, ...]:
+    """A command before another one, which then has an empty disk in place of ``folder``."""
+    script = 'mount -t tmpfs none "$0" && exec "$@"'
+    return ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, str(folder))
+
+
+def test_a_worker_that_does_not_share_the_folder(tmp_path, source, empty_cluster) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    if subprocess.run([*hiding(shared), "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no name space of its own can be made here for a worker")
+    empty_cluster.add()
+    empty_cluster.add(before=hiding(shared))
+    said = refused(source, shared / "out", empty_cluster.address)
+    assert re.search(rf"{shared}/out: the worker tcp://\S+ does not share the corpus folder", said)
+    assert "mend: give an --out that all machines see under the same path" in said
+
+
+@pytest.mark.parametrize("fault", ["version", "folder"])
+def test_a_worker_that_comes_late_is_checked_too(tmp_path, fault) -> None:
+    """The check of all workers was over when it came."""
+    unit = Unit(0, [], tmp_path / "gone" if fault == "folder" else tmp_path, "en")
+    theirs = "9.8.7" if fault == "version" else version("bertsmith")
+    message = {"version": "this is 9.8.7", "folder": "does not share the corpus folder"}[fault]
+    with pytest.raises(CorpusError, match=message):
+        encode_there(lambda unit: {}, unit, theirs)
+
+
+def test_a_record_that_did_not_arrive(tmp_path) -> None:
+    """A worker with another disk under the same path."""
+    with pytest.raises(CorpusError, match=r"that encoded 000000.json does not share"):
+        arrived(tmp_path / "000000.json")
 
 
 def test_no_scheduler_there(tmp_path, source) -> None:

@@ -71,8 +71,17 @@ class Warm:
         self._server.stdin.close()
         self._server.wait(60)
 
-    def start(self, *words: object, folder: Path = ROOT, **environment: str) -> Running:
-        """Start ``bertsmith WORDS`` in ``folder``."""
+    def start(
+        self, *words: object, folder: Path = ROOT, room: int | None = None, **environment: str
+    ) -> Running:
+        """Start ``bertsmith WORDS`` in ``folder``.
+
+        Args:
+            words: the arguments.
+            folder: where.
+            room: bytes of memory that it may take beyond what its modules have; None for no limit.
+            environment: more of its environment.
+        """
         streams = [os.devnull]
         for name in ("out", "err"):
             handle, path = tempfile.mkstemp(prefix="bertsmith-fault-", suffix=f".{name}")
@@ -80,7 +89,7 @@ class Warm:
             streams.append(path)
         pid = self._ask(
             words=[str(word) for word in words], folder=str(folder), environment=environment,
-            streams=streams,
+            streams=streams, room=room,
         )  # fmt: skip
         return Running(pid, lambda: self._wait(pid, streams[1:]))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import sys
 import traceback
 from typing import Any, NoReturn
@@ -43,6 +44,8 @@ def _become(request: dict[str, Any]) -> NoReturn:
     try:
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
+        if request["room"] is not None:
+            _limit(request["room"])
         for number, mode in enumerate("rww"):
             path = request["streams"][number]
             handle = os.open(path, os.O_RDONLY if mode == "r" else os.O_WRONLY | os.O_CREAT)
@@ -58,6 +61,12 @@ def _become(request: dict[str, Any]) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _limit(room: int) -> None:
+    with open("/proc/self/statm") as figures:
+        there = int(figures.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (there + room, there + room))
 
 
 if __name__ == "__main__":

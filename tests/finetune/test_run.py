@@ -17,7 +17,7 @@ from bertsmith.common.errors import InputError, SettingsError
 from bertsmith.finetune.model import new_model, optimizer_of, rate_scale
 from bertsmith.finetune.prepare import Prepared, prepare
 from bertsmith.finetune.repeats import finetune, plan_runs
-from bertsmith.finetune.run import finetune_once
+from bertsmith.finetune.run import _Run, finetune_once
 from bertsmith.finetune.settings import FinetuneSettings
 from bertsmith.predict.evaluate import evaluate
 from bertsmith.reports.html import write_report
@@ -85,25 +85,33 @@ def test_a_model_of_transformers_is_evaluated(run: Path, cola: Path, tmp_path: P
     assert written == (run / "predictions" / "CoLA.tsv").read_bytes()
 
 
+SCORES = (0.1, 0.9, 0.5, 0.4, 0.3, 0.2)  # an evaluation every 13 steps
+
+
+def scored(monkeypatch: pytest.MonkeyPatch, scores: tuple[float, ...]) -> None:
+    """Let dev have these scores, then its own."""
+    kind, left = type(make_task("cola", SETTINGS)), iter(scores)
+    real = kind.score
+
+    def made(self, part, predictions):
+        figures = real(self, part, predictions)
+        return {**figures, "matthews": next(left, figures["matthews"])}
+
+    monkeypatch.setattr(kind, "score", made)
+    monkeypatch.setattr("bertsmith.tasks.interval._SAMPLES", 1)
+
+
 def test_the_best_model_is_kept_not_the_last(
     model: Path, cola: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The score on dev is made to fall after the second epoch: the model of that epoch stays."""
-    task = make_task("cola", SETTINGS)
-    scores = iter([0.1, 0.9, 0.5, 0.4, 0.3, 0.2])
-    real = type(task).score
-
-    def made(self, part, predictions):
-        figures = real(self, part, predictions)
-        return {**figures, "matthews": next(scores, figures["matthews"])}
-
-    monkeypatch.setattr(type(task), "score", made)
-    monkeypatch.setattr("bertsmith.tasks.interval._SAMPLES", 1)
-    whole = prepare(task, model, cola, 0)
-    summary = finetune_once(whole, tmp_path / "six", SETTINGS)
+    whole = prepared(model, cola)
+    with monkeypatch.context() as patch:
+        scored(patch, SCORES)
+        summary = finetune_once(whole, tmp_path / "six", SETTINGS)
     assert summary["kept_step"] == 26
+    scored(monkeypatch, SCORES)
     two = dataclasses.replace(SETTINGS, patience=2)
-    scores = iter([0.1, 0.9, 0.5, 0.4, 0.3, 0.2])
     summary = finetune_once(whole, tmp_path / "patient", two)
     assert (summary["kept_step"], summary["steps"]) == (26, 52)
 
@@ -126,14 +134,7 @@ def test_r01_resume_is_bit_for_bit(
     whole = prepared(model, cola)
     steps = finetune_once(whole, tmp_path / "whole", settings)["steps"]
     assert steps > 30  # the last checkpoint and two evaluations lie before the kill
-    real = session.Session._step
-
-    def dying(self, number, batch, bar):
-        if number == steps - 5:
-            raise Killed
-        real(self, number, batch, bar)
-
-    monkeypatch.setattr(session.Session, "_step", dying)
+    kill_at(monkeypatch, steps - 5)
     with pytest.raises(Killed):
         finetune_once(whole, tmp_path / "broken", settings)
     monkeypatch.undo()
@@ -150,6 +151,59 @@ def test_r01_resume_is_bit_for_bit(
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
     known = json.loads((tmp_path / "whole" / "summary.json").read_text())
     assert {**summary, "seconds": 0} == {**known, "seconds": 0}
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    real = session.Session._step
+
+    def dying(self, number, batch, bar):
+        if number == step:
+            raise Killed
+        real(self, number, batch, bar)
+
+    monkeypatch.setattr(session.Session, "_step", dying)
+
+
+@pytest.mark.parametrize("edit", ["lower", "higher", "gone"])
+def test_the_best_score_does_not_hang_on_the_log(
+    model: Path, cola: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    """Scores in a damaged log decided which model was kept after a resume."""
+    whole, out = prepared(model, cola), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        scored(patch, SCORES)
+        kill_at(patch, 45)
+        with pytest.raises(Killed):
+            finetune_once(whole, out, SETTINGS)
+    kept = (out / "model" / "model.safetensors").read_bytes()
+    records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    for one in records:
+        if "held_out" in one:
+            one["held_out"]["matthews"] = -0.9 if edit == "lower" else 0.99
+    records = [one for one in records if edit != "gone" or "held_out" not in one]
+    (out / "metrics.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    scored(monkeypatch, SCORES[3:])
+    assert finetune_once(whole, out, SETTINGS)["kept_step"] == 26
+    assert (out / "model" / "model.safetensors").read_bytes() == kept
+
+
+def test_a_run_out_of_patience_that_is_killed_makes_no_more_steps(
+    model: Path, cola: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between its last checkpoint and its summary, it trained on."""
+    whole, settings = prepared(model, cola), dataclasses.replace(SETTINGS, patience=2)
+    with monkeypatch.context() as patch:
+        scored(patch, SCORES)
+        patch.setattr(_Run, "_finish", dying_finish)
+        with pytest.raises(Killed):
+            finetune_once(whole, tmp_path / "run", settings)
+    scored(monkeypatch, (SCORES[3],))
+    summary = finetune_once(whole, tmp_path / "run", settings)
+    assert (summary["kept_step"], summary["steps"]) == (26, 52)
+
+
+def dying_finish(run: _Run) -> None:
+    raise Killed
 
 
 def test_what_a_run_began_with_is_checked(

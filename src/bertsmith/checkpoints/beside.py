@@ -108,7 +108,7 @@ def _fits(added: Mapping[str, Any], tokenizer: Tokenizer) -> bool:
 
 def _load(file: Path) -> dict[str, Any]:
     try:
-        raw = strict_json.loads(file.read_text("utf-8"))
+        raw = strict_json.read(file)
         json.dumps(raw, ensure_ascii=False).encode("utf-8")  # no half characters
     except (OSError, ValueError):
         return {}

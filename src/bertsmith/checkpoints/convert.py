@@ -86,7 +86,7 @@ def convert(
 def _task_record(folder: Path) -> Mapping[str, Any]:
     """``task.json``, which says what a fine-tuned model of ours is for."""
     try:
-        return {_RECORD: strict_json.loads((folder / _RECORD).read_text("utf-8"))}
+        return {_RECORD: strict_json.read(folder / _RECORD)}
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:

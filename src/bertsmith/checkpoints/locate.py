@@ -9,6 +9,7 @@ from bertsmith.checkpoints.hub import download, is_hub_name
 from bertsmith.checkpoints.tensorflow import find_prefix
 from bertsmith.common import strict_json
 from bertsmith.common.errors import ModelError
+from bertsmith.common.files import SMALL
 from bertsmith.model.config import BertConfig
 from bertsmith.text.tokenizer import Tokenizer
 
@@ -65,6 +66,8 @@ class Location:
         Raises:
             ModelError: the file is missing or damaged, or describes no BERT.
         """
+        if self.config.is_file() and self.config.stat().st_size > SMALL:
+            raise ModelError("the configuration is larger than one is", file=self.config)
         return BertConfig.from_json(self.config)
 
     def read_tokenizer(self) -> Tokenizer:
@@ -119,7 +122,7 @@ def shards_of(index: Path) -> dict[str, str]:
         ModelError: the index is damaged, or names a file outside its folder.
     """
     try:
-        names = strict_json.loads(index.read_text("utf-8"))["weight_map"]
+        names = strict_json.read(index)["weight_map"]
         found = {str(name): str(file) for name, file in names.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise ModelError(f"the index of the shards can not be read: {error}", file=index) from None

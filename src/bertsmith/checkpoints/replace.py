@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
-from bertsmith.common.files import sync
+from bertsmith.common.files import PART, held, sweep, sync
 
 # Files that say what a model is: those of the model before would speak for another one.
 _OF_A_MODEL = (
@@ -20,6 +20,7 @@ _OF_A_MODEL = (
     "added_tokens.json", "special_tokens_map.json", "model*.safetensors*", "pytorch_model*.bin*",
     "bert_model.ckpt*", "checkpoint", "model*.onnx*", "adapter_*",
 )  # fmt: skip
+_OLD = ".old"  # what the name of a folder ends in that is about to be replaced, or was
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -30,7 +31,8 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
     Everything reaches the disk before the name does. When the block raises, or the process dies,
     ``target`` is what it was. Files of the old folder that the new one does not have (a user's
-    notes) move over, except those that say what a model is.
+    notes) move over, except those that say what a model is. What processes left beside ``target``
+    that were killed goes away, and of an old folder among it the user's files come back.
 
     Raises:
         NotADirectoryError: ``target`` is a file.
@@ -39,23 +41,28 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "there is a file of that name", str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    sweep(target, PART, shutil.rmtree)
+    sweep(target, _OLD, lambda old: _end(old, target))
+    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=PART, dir=target.parent))
+    old = part.with_suffix(_OLD)
     try:
         umask = os.umask(0)
         os.umask(umask)
         part.chmod(0o777 & ~umask)
-        yield part
-        for path in part.rglob("*"):
-            if path.is_file():  # some writers make files that only their owner can read
-                path.chmod(0o666 & ~umask)
-            sync(path)
-        sync(part)
-        if target.exists():
-            _exchange(part, target)
-            _move_rest(part, target)
-        else:
-            part.rename(target)
-        sync(target.parent)
+        with held(part):
+            yield part
+            for path in part.rglob("*"):
+                if path.is_file():  # some writers make files that only their owner can read
+                    path.chmod(0o666 & ~umask)
+                sync(path)
+            sync(part)
+            if target.exists():
+                with held(target):
+                    _exchange(part.rename(old), target)
+                    _end(old, target)
+            else:
+                part.rename(target)
+            sync(target.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -68,10 +75,17 @@ def _exchange(a: Path, b: Path) -> None:
     except (AttributeError, OSError):
         done = False
     if not done:
-        aside = a.with_suffix(".old")
+        aside = a.with_suffix(".aside")
         b.rename(aside)
         a.rename(b)
         aside.rename(a)
+
+
+def _end(old: Path, new: Path) -> None:
+    """Remove the old folder; what of it belongs to the user moves into the new one."""
+    if new.exists():
+        _move_rest(old, new)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _move_rest(old: Path, new: Path) -> None:

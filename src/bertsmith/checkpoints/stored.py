@@ -17,11 +17,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from bertsmith.checkpoints.locate import Location, shards_of
+from bertsmith.checkpoints.pickles import COPY_AGAIN, check_pickle
 from bertsmith.common.errors import ModelError
 
 # How torch's loader of weights names what it does not let a pickle call.
 _GLOBAL = re.compile(r"Unsupported (?:global|class)\S*:? (?:GLOBAL )?(\S+)")
-_COPY_AGAIN = "copy the file again, or take an earlier checkpoint"
 # Of safetensors' types, those that torch has; its format allows headers up to this size.
 _KNOWN_TYPES = (
     "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL",
@@ -54,7 +54,7 @@ def read_safetensors(file: Path) -> dict[str, Tensor]:
     except (SafetensorError, OSError, KeyError, AttributeError, TypeError) as error:
         _check_header(file)
         raise ModelError(
-            f"the weight file is damaged: {error}", file=file, mend=_COPY_AGAIN
+            f"the weight file is damaged: {error}", file=file, mend=COPY_AGAIN
         ) from None
 
 
@@ -83,9 +83,12 @@ def read_pickle(file: Path) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the pickle is of another version than usual
+            check_pickle(file)
             raw = torch.load(
                 file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(file)
             )
+    except ModelError:
+        raise
     except FileNotFoundError:
         raise ModelError("there is no such weight file", file=file) from None
     except pickle.UnpicklingError as error:
@@ -93,7 +96,7 @@ def read_pickle(file: Path) -> dict[str, Tensor]:
         if asked is None:
             raise ModelError(
                 "the weight file is damaged, or was not written by torch", file=file,
-                mend=_COPY_AGAIN,
+                mend=COPY_AGAIN,
             ) from None  # fmt: skip
         raise ModelError(
             "the file asks for more than tensors, which would run its code: it is refused",
@@ -104,7 +107,7 @@ def read_pickle(file: Path) -> dict[str, Tensor]:
     except Exception as error:  # torch's reader raises whatever damaged bytes lead it to
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(
-            f"the weight file is damaged: {first}", file=file, mend=_COPY_AGAIN
+            f"the weight file is damaged: {first}", file=file, mend=COPY_AGAIN
         ) from None
     return _tensors(raw, file)
 
@@ -122,6 +125,9 @@ def _tensors(raw: Any, file: Path) -> dict[str, Tensor]:
                 "an entry of the file is not a tensor under a name", file=file, value=name
             )
         _check_plain(name, value, file)
+    storages = [value.untyped_storage() for value in raw.values()]
+    if sum({one.data_ptr(): one.nbytes() for one in storages}.values()) > file.stat().st_size:
+        raise ModelError("the tensors of the file are larger than it is", file=file)
     return {name: value.detach() for name, value in raw.items()}
 
 

@@ -114,6 +114,13 @@ def _status(words: list[str]) -> int:
     except KeyboardInterrupt:
         print("bertsmith: interrupted", file=sys.stderr)
         return 130
+    except MemoryError:
+        print(
+            "bertsmith: error: there is not enough memory\n  mend: give less at once, or run it "
+            "where there is more; a small file that asks for this much is damaged",
+            file=sys.stderr,
+        )
+        return 2
     except OSError as error:
         if error.errno not in _OF_THE_USER:
             raise

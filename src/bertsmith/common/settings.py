@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from bertsmith.common.errors import SettingsError, nearest
+from bertsmith.common.files import read_small
 
 
 class DataclassType(Protocol):
@@ -117,9 +118,13 @@ def of_recipe(kind: type[S], path: Path) -> S:
 def read_recipe(kind: type[DataclassType], path: Path) -> dict[str, Any]:
     """The values that a recipe file (flat TOML) sets, checked against the fields of ``kind``."""
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        raw = tomllib.loads(read_small(path).decode("utf-8"))
     except FileNotFoundError:
         raise SettingsError("there is no such recipe file", file=path) from None
+    except RecursionError:
+        raise SettingsError(
+            "lists of the recipe are too deep inside each other", file=path
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise SettingsError(f"the recipe can not be read: {error}", file=path) from None
     return check(kind, raw, path)

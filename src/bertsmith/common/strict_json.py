@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
+from bertsmith.common.files import read_small
+
 DEEPEST = 100  # lists and objects inside each other
+
+
+def read(path: Path) -> Any:
+    """The value of a file of JSON in UTF-8.
+
+    Raises:
+        OSError: it can not be read, or is larger than such files are.
+        ValueError: as :func:`loads`.
+    """
+    return loads(read_small(path).decode("utf-8"))
 
 
 def loads(text: str) -> Any:

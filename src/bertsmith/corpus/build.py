@@ -24,7 +24,7 @@ from bertsmith.common.console import Bar, note
 from bertsmith.common.errors import CorpusError, InputError
 from bertsmith.common.settings import to_mapping
 from bertsmith.corpus import folder
-from bertsmith.corpus.cluster import Cluster, arrived, connected, encode_there
+from bertsmith.corpus.cluster import Cluster, arrived, connected, encode_there, own_version
 from bertsmith.corpus.encode import Text, Unit, encode_unit
 from bertsmith.corpus.figures import count_tokens, find_warnings, sum_up
 from bertsmith.corpus.manifest import Manifest
@@ -61,6 +61,8 @@ def build_corpus(
     try:
         cluster = connected(scheduler) if scheduler else nullcontext()
         with cluster as connection, folder.locked(out):
+            if connection:  # before hours of other work
+                connection.check(out.resolve() / folder.LOCK)
             return _build(sources, out, settings, given, connection)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -167,7 +169,7 @@ def _results(
 ) -> Iterator[dict[str, Any]]:
     if cluster is None:
         return in_order(encode, units, workers)
-    there = partial(encode_there, encode)
+    there = partial(encode_there, encode, wanted=own_version())
     return in_order(there, units, workers, cluster)
 
 

@@ -19,6 +19,7 @@ from bertsmith.corpus.encode import Unit
 R = TypeVar("R")
 _PATIENCE_S = 10  # for the scheduler to answer
 _LISTEN_S = 0.5  # between looks at whether it is still there
+_SAME_VERSION = "install the same version on all machines"
 _AGAIN = "run the same command again, with or without --scheduler: finished shards are kept"
 
 
@@ -71,18 +72,19 @@ class Cluster:
         Raises:
             CorpusError: a worker differs; the message names it.
         """
-        found = self._client.run(_look, str(marker))
+        found = self._client.run(_look, str(marker), on_error="return")
         if not found:
             raise CorpusError(
                 "the scheduler has no worker", value=self.address, mend="start dask worker"
             )
-        own = version("bertsmith")
-        for name, (theirs, sees) in found.items():
-            if theirs != own:
+        for name, answer in found.items():
+            if isinstance(answer, Exception):
                 raise CorpusError(
-                    f"the worker {name} has bertsmith {theirs}, this is {own}",
-                    mend="install the same version on all machines",
+                    f"the worker {name} can not run bertsmith: {answer!r}", mend=_SAME_VERSION
                 )
+            theirs, sees = answer
+            if theirs != own_version():
+                raise _other_version(name, theirs, own_version())
             if not sees:
                 raise _not_shared(marker.parent, name)
 
@@ -136,8 +138,26 @@ def connected(address: str) -> Iterator[Cluster]:
         client.close(timeout=2)
 
 
-def encode_there(encode: Callable[[Unit], dict[str, Any]], unit: Unit) -> dict[str, Any]:
-    """Call ``encode`` on a worker, which has to see the unit's folder."""
+def own_version() -> str:
+    """The version of bertsmith here."""
+    return version("bertsmith")
+
+
+def encode_there(
+    encode: Callable[[Unit], dict[str, Any]], unit: Unit, wanted: str
+) -> dict[str, Any]:
+    """Call ``encode`` on a worker, which may have come after :meth:`Cluster.check`.
+
+    Args:
+        encode: what to call.
+        unit: what to encode; the worker has to see its folder.
+        wanted: the version of bertsmith that the worker has to have.
+
+    Raises:
+        CorpusError: the worker differs.
+    """
+    if own_version() != wanted:
+        raise _other_version(platform.node(), own_version(), wanted)
     if not unit.folder.is_dir():
         raise _not_shared(unit.folder, platform.node())
     return encode(unit)
@@ -153,6 +173,12 @@ def arrived(record: Path) -> None:
         raise _not_shared(record.parent, f"that encoded {record.name}")
 
 
+def _other_version(worker: str, theirs: str, own: str) -> CorpusError:
+    return CorpusError(
+        f"the worker {worker} has bertsmith {theirs}, this is {own}", mend=_SAME_VERSION
+    )
+
+
 def _not_shared(folder: Path, worker: str) -> CorpusError:
     return CorpusError(
         f"the worker {worker} does not share the corpus folder", file=folder,
@@ -161,4 +187,4 @@ def _not_shared(folder: Path, worker: str) -> CorpusError:
 
 
 def _look(marker: str) -> tuple[str, bool]:
-    return version("bertsmith"), Path(marker).exists()
+    return own_version(), Path(marker).exists()

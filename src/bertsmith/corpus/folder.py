@@ -11,8 +11,8 @@ from bertsmith.common.errors import CorpusError
 
 MANIFEST, COUNTS, TOKENIZER, SHARDS = "manifest.json", "token_counts.npy", "tokenizer", "shards"
 VOCABULARY = "vocabulary.json"  # of an unfinished build: what the tokenizer was trained for
-_LOCK = ".lock"
-_OURS = {MANIFEST, COUNTS, TOKENIZER, SHARDS, VOCABULARY, _LOCK}
+LOCK = ".lock"
+_OURS = {MANIFEST, COUNTS, TOKENIZER, SHARDS, VOCABULARY, LOCK}
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def locked(out: Path) -> Iterator[None]:
     """
     if out.exists() and not out.is_dir():
         raise CorpusError("the corpus folder is a file", file=out, mend="give another --out")
-    if out.exists() and not (out / _LOCK).exists():
+    if out.exists() and not (out / LOCK).exists():
         others = sorted(path.name for path in out.iterdir() if path.name not in _OURS)
         if others:
             raise CorpusError(
@@ -37,7 +37,7 @@ def locked(out: Path) -> Iterator[None]:
             )
     try:
         out.mkdir(parents=True, exist_ok=True)
-        stream = (out / _LOCK).open("w")
+        stream = (out / LOCK).open("w")
     except PermissionError as error:
         raise CorpusError(f"the folder can not be written: {error.strerror}", file=out) from None
     with stream:

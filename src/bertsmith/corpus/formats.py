@@ -196,11 +196,18 @@ def _parquet(source: Source, settings: CorpusSettings) -> Iterator[str]:
                     f"the file has no column {column!r}", file=source.url,
                     mend=f"give --text-column; the columns are {', '.join(names)}",
                 )  # fmt: skip
+            left = table.metadata.num_rows
             for batch in table.iter_batches(batch_size=256, columns=[column]):
+                left -= batch.num_rows
                 for text in batch.column(0).to_pylist():
                     if text is not None and not isinstance(text, str):
                         raise InputError(f"column {column!r} is not text", file=source.url)
                     yield text or ""
+            if left:
+                raise InputError(
+                    f"the file says that it has {table.metadata.num_rows:,} rows, and {left:,} of "
+                    "them are not there", file=source.url, mend="copy the file again",
+                )  # fmt: skip
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"the file is not Parquet: {error}", file=source.url) from None
 

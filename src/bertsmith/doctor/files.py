@@ -9,6 +9,7 @@ from typing import Any
 
 from bertsmith.common import strict_json
 from bertsmith.common.errors import InputError
+from bertsmith.common.files import read_small
 from bertsmith.doctor.chart import Chart
 
 VOCABULARY, TOKENIZER, SETTINGS = "vocab.txt", "tokenizer.json", "tokenizer_config.json"
@@ -58,7 +59,7 @@ def _read_lines(file: Path) -> list[str] | None:
     if not file.exists():
         return None
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = read_small(file).decode("utf-8")
     except OSError as error:
         raise InputError(f"the vocabulary can not be read: {error.strerror}", file=file) from None
     except UnicodeDecodeError as error:
@@ -71,7 +72,7 @@ def _read_json(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     try:
-        raw = strict_json.loads(file.read_text("utf-8"))
+        raw = strict_json.read(file)
     except (ValueError, OSError) as error:
         raise InputError(f"the file can not be read: {error}", file=file) from None
     if not isinstance(raw, dict):

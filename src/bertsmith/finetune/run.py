@@ -104,16 +104,14 @@ class _Run:
             settings.micro_tokens
             or choose_micro_tokens(self.model.config, max(one.tokens for one in train)),
         )
-        self.best: tuple[int, float] | None = None  # step and dev score
-        self.worse = 0  # evaluations since then
 
     def go(self, resume: str | None) -> dict[str, Any]:
         self.clock = restore(self.folder, self.model, self.optimizer, resume)
         log = open_log(self.folder.path, self.clock.step, self.processes)
-        self._recall()
         self.watch = self._watch(log)
         try:
-            self._train(log)
+            if not self._out_of_patience():  # else it ended here, and was killed before its summary
+                self._train(log)
             judged = self._evaluate(log)
         finally:
             log.close()
@@ -164,10 +162,14 @@ class _Run:
 
     def _evaluate_and_judge_patience(self, log: Log) -> bool:
         self._evaluate(log)
-        if not self.settings.patience or self.worse < self.settings.patience:
+        if not self._out_of_patience():
             return False
-        note(f"no better dev score in {self.worse} evaluations: the run ends here")
+        note(f"no better dev score in {self.clock.best['since']} evaluations: the run ends here")
         return True
+
+    def _out_of_patience(self) -> bool:
+        patience = self.settings.patience
+        return bool(patience) and self.clock.best.get("since", 0) >= patience
 
     def _evaluate(self, log: Log) -> list[Judged] | None:
         """Score dev, keep the model where it is the best so far; None where there is no dev."""
@@ -187,21 +189,12 @@ class _Run:
         return judged
 
     def _is_best(self, step: int, score: float | None) -> bool:
-        value = -math.inf if score is None else score
-        if self.best is None or value > self.best[1] or step == self.best[0]:
-            self.best, self.worse = (step, value), 0
+        best = self.clock.best
+        if not best or _rank(score) > _rank(best["score"]) or step == best["step"]:
+            self.clock.best = {"step": step, "score": score, "since": 0}
             return True
-        self.worse += 1
+        best["since"] += 1
         return False
-
-    def _recall(self) -> None:
-        """Best score and patience of the evaluations before a resume, from the log."""
-        for record in self._records():
-            if "held_out" in record:
-                self._is_best(record["step"], record["held_out"].get(self.prepared.task.metric))
-
-    def _records(self) -> list[dict[str, Any]]:
-        return self.processes.first(lambda: read_metrics(self.folder.path / METRICS))
 
     def _keep(self, judged: list[Judged], tuned: Mapping[str, float]) -> None:
         """Write the model as it is now."""
@@ -239,7 +232,7 @@ class _Run:
         write_predictions(path, self.prepared.task, judged)
         summary = summarise(
             self.prepared, self.settings, self.clock, judged, tuned,
-            best_step=self.best[0] if self.best else self.clock.step,
+            best_step=self.clock.best.get("step", self.clock.step),
             losses=[
                 one["task_loss"] for one in read_metrics(path / METRICS) if "task_loss" in one
             ],
@@ -252,3 +245,7 @@ class _Run:
     def warn(self, text: str) -> None:
         self.warnings.append(text)
         warn(text)
+
+
+def _rank(score: float | None) -> float:
+    return -math.inf if score is None else score

@@ -49,7 +49,7 @@ def read_record(folder: Path) -> TaskRecord | None:
     """
     path = folder / RECORD
     try:
-        raw = strict_json.loads(path.read_text("utf-8"))
+        raw = strict_json.read(path)
         settings = TaskSettings(**check(TaskSettings, raw["settings"], path))
         tuned = {str(name): _finite(value) for name, value in raw["tuned"].items()}
         name = str(raw["task"])

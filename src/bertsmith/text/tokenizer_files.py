@@ -95,7 +95,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        raw = strict_json.loads(path.read_text("utf-8"))
+        raw = strict_json.read(path)
     except (ValueError, OSError) as error:
         raise InputError(f"the file can not be read: {error}", file=path) from None
     if not isinstance(raw, dict):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertsmith.common.errors import InputError
-from bertsmith.common.files import atomic_path
+from bertsmith.common.files import atomic_path, read_small
 from bertsmith.text.surrogates import has_surrogates
 
 PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
@@ -23,7 +23,7 @@ def read_vocabulary(path: Path) -> list[str]:
         InputError: the file is missing, not UTF-8, lacks a special token or has a piece twice.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_small(path).decode("utf-8")
     except OSError as error:
         raise InputError(f"the vocabulary can not be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError as error:

@@ -20,6 +20,8 @@ class Clock:
         counts: what the making of the batches did to the text, by name.
         watch: what the checks of the run remember, by name; see ``watch.py``.
         warnings: what they found, by the same names.
+        best: of a run that keeps its best model, the ``step`` and ``score`` (None where undefined)
+            of that one and the evaluations ``since``; empty before the first.
     """
 
     step: int = 0
@@ -29,6 +31,7 @@ class Clock:
     counts: Counter[str] = field(default_factory=Counter)
     watch: dict[str, dict[str, Any]] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
+    best: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for a checkpoint."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from bertsmith.checkpoints.tensorflow.crc32c import masked_crc32c
 from bertsmith.checkpoints.tensorflow.protobuf import read_varint, write_varint
 from bertsmith.common.errors import ModelError
+from bertsmith.common.files import read_small
 
 MAGIC = bytes.fromhex("57fb808b247547db")
 _FOOTER = 48
@@ -38,7 +39,7 @@ def read_table(file: Path) -> Iterator[tuple[bytes, bytes]]:
         ModelError: the file is missing, is no table, is compressed or damaged.
     """
     try:
-        data = file.read_bytes()
+        data = read_small(file)
     except FileNotFoundError:
         raise ModelError("there is no such index of a TensorFlow checkpoint", file=file) from None
     except OSError as error:

@@ -18,6 +18,7 @@ from bertsmith.text.tokenizer import Tokenizer
 INEXACT = "answers that do not end where tokens do, covered by whole tokens"
 WRONG = "questions whose answer does not stand where the file says, left out"
 UNANSWERED = "questions without an answer, left out"
+UNFIT = "questions whose answer is whole in no window, learnt as without one"
 QUESTIONS_CUT = "questions cut"
 _NAMED = 5
 _NONE = (0, 0)  # [CLS] stands for "not in this window", in 1.1 as in 2.0
@@ -53,7 +54,9 @@ class SquadEncoder:
             aligned = self._aligned(one, training) if training else None
             if training and aligned is None and not one.impossible:
                 continue
-            features += self._features(number, one, aligned, training)
+            found = self._features(number, one, aligned, training)
+            self.counts[UNFIT] += aligned is not None and all(w.target == _NONE for w in found)
+            features += found
         return Encoded(features, +self.counts)
 
     def _aligned(self, one: SquadExample, training: bool) -> Aligned | None:

@@ -24,7 +24,10 @@ def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[Row]]:
         InputError: the file can not be read.
     """
     try:
-        table = pq.ParquetFile(path).read()
+        file = pq.ParquetFile(path)
+        table = file.read()
+        if table.num_rows != file.metadata.num_rows:
+            raise ValueError(f"{file.metadata.num_rows:,} rows are said, {table.num_rows:,} there")
         columns = [_spelled(_values(table.column(at))) for at in range(table.num_columns)]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"the Parquet file can not be read: {error}", file=path) from None
