@@ -113,3 +113,45 @@ def test_options_stand_anywhere(tmp_path: Path, words: list[str], capsys) -> Non
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["text"] for one in answers] == [word for word in words if "[MASK]" in word]
     assert all(len(one["blanks"][0]) == 3 for one in answers)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["corpus", "", "--out", "gone"],
+        ["corpus", "gone", "--out", ""],
+        ["pretrain", "gone", "--out", ""],
+        ["pretrain", "", "--out", "gone"],
+        ["embed", "gone", "gone", "--out", ""],
+        ["report", ""],
+        ["fill", "gone", "--file", ""],
+    ],
+)
+def test_an_empty_name_is_not_the_folder_one_stands_in(words: list[str], capsys) -> None:
+    """As ``--out "$OUT"`` gives it where OUT is not set."""
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert "the name is empty" in capsys.readouterr().err
+
+
+def test_odd_words_are_named_and_shown_in_short(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["quickstart", "--steps", "x" * 100_000 + "\x1b[31m"])
+    said = capsys.readouterr().err
+    assert "--steps" in said
+    assert len(said) < 3000
+    with pytest.raises(SystemExit):
+        main(["convert", "gone", "gone", "="])
+    assert "unknown argument '='" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["quickstart", "--out=--"])
+    assert "argument --out: '--' is no value" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["pretrain", "gone"], ["finetune", "classify", "--model", "gone", "--data", "gone"]],
+)
+def test_nothing_to_resume(tmp_path: Path, words: list[str], capsys) -> None:
+    assert "there is no run to resume" in refused(capsys, *words, "--out", tmp_path, "--resume")

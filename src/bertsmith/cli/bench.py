@@ -30,20 +30,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="print a results file as Markdown and stop"
+        "--table",
+        type=common.path,
+        metavar="FILE",
+        help="print a results file as Markdown and stop",
     )
     parser.add_argument(
-        "--data", type=Path, metavar="DIR",
+        "--data", type=common.path, metavar="DIR",
         help="folder with GLUE's SST-2, MRPC and QNLI, or one that has it as glue/",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, metavar="FILE",
+        "--out", type=common.path, metavar="FILE",
         help="results file (JSON); rows that it has are not measured again",
     )  # fmt: skip
     parser.add_argument("--again", action="store_true", help="measure also what --out has")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds (default: 5)")
     parser.add_argument(
-        "--text", type=Path, metavar="FILE", help="text of the row corpus (default: made text)"
+        "--text",
+        type=common.path,
+        metavar="FILE",
+        help="text of the row corpus (default: made text)",
     )
     parser.add_argument(
         "--corpus-mb", type=float, default=16.0, metavar="MB",

@@ -13,6 +13,18 @@ S = TypeVar("S", bound=DataclassType)
 RECIPES = Path(__file__).parent.parent / "recipes"
 
 
+def name(text: str) -> str:
+    """A file, folder or URL; an empty one, as of a shell variable that is not set, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
+def path(text: str) -> Path:
+    """A file or folder of this machine."""
+    return Path(name(text))
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument("--json", action="store_true", help="write the result to stdout as JSON")
@@ -41,6 +53,13 @@ def settings(arguments: argparse.Namespace, kind: type[S]) -> S:
     """The settings in force: defaults, then the recipe, then the flags."""
     recipe = None if arguments.recipe is None else find_recipe(arguments.recipe, kind)
     return from_flags(kind, vars(arguments), recipe)
+
+
+def settings_of_run(out: Path) -> str:
+    """The recipe file with the settings of the run in ``out``, which is to go on."""
+    if not (out / "config.toml").is_file():
+        raise SettingsError("there is no run to resume", file=out, mend="check --out")
+    return str(out / "config.toml")
 
 
 def find_recipe(name: str, kind: type[DataclassType]) -> Path:

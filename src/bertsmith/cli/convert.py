@@ -28,14 +28,14 @@ _SHOWN = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith convert``."""
-    parser.add_argument("source", type=Path, metavar="SOURCE", help="the model to read")
-    parser.add_argument("out", type=Path, metavar="DEST", help="folder to write")
+    parser.add_argument("source", type=common.path, metavar="SOURCE", help="the model to read")
+    parser.add_argument("out", type=common.path, metavar="DEST", help="folder to write")
     parser.add_argument(
         "--to", choices=("huggingface", "tensorflow"), default="huggingface",
         help="layout to write (default: huggingface)",
     )  # fmt: skip
     parser.add_argument(
-        "--vocab", type=Path, metavar="PATH",
+        "--vocab", type=common.path, metavar="PATH",
         help="vocab.txt, tokenizer.json or a folder with one, instead of what is beside the model",
     )  # fmt: skip
     case = parser.add_mutually_exclusive_group()
@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the text is to be lower-cased",
     )  # fmt: skip
     parser.add_argument(
-        "--add-tokens", type=Path, metavar="FILE",
+        "--add-tokens", type=common.path, metavar="FILE",
         help="words, one a line, that become one token each: they take [unused...] entries, then "
         "new rows, and start at the mean of their pieces. Train further: bertsmith pretrain --from",
     )  # fmt: skip
     parser.add_argument(
-        "--text", type=Path, metavar="FILE",
+        "--text", type=common.path, metavar="FILE",
         help="text of yours, to show the tokens a word before and after",
     )  # fmt: skip
     common.add_json(parser)

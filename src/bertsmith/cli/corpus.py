@@ -25,9 +25,11 @@ from bertsmith.corpus.settings import CorpusSettings
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith corpus``."""
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder, glob or URL")
     parser.add_argument(
-        "--out", required=True, metavar="DIR",
+        "inputs", nargs="+", type=common.name, metavar="INPUT", help="file, folder, glob or URL"
+    )
+    parser.add_argument(
+        "--out", required=True, type=common.name, metavar="DIR",
         help="corpus folder, or an fsspec URL: then it is built in this machine's cache "
         "(BERTSMITH_CACHE, default ~/.cache/bertsmith/corpora) and copied there",
     )  # fmt: skip

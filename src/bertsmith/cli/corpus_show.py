@@ -13,7 +13,6 @@ behind what it saw: [MASK]<word>, other<word>, word<word>. Numbers of documents 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from bertsmith.cli import common
@@ -22,7 +21,9 @@ from bertsmith.common.errors import InputError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith corpus show``."""
-    parser.add_argument("path", type=Path, metavar="RUN-OR-CORPUS", help="run or corpus folder")
+    parser.add_argument(
+        "path", type=common.path, metavar="RUN-OR-CORPUS", help="run or corpus folder"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--batch", type=int, metavar="N", help="of a run, counted from 0")
     what.add_argument("--document", type=int, metavar="N", help="counted from 0")

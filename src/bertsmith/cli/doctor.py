@@ -13,7 +13,6 @@ what you think) or note. The exit status is 2 when something is broken, else 0.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertsmith.cli import common
@@ -26,7 +25,7 @@ _BROKEN = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith doctor``."""
-    parser.add_argument("path", type=Path, metavar="PATH", help="model, corpus or run")
+    parser.add_argument("path", type=common.path, metavar="PATH", help="model, corpus or run")
     common.add_json(parser)
 
 

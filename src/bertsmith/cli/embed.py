@@ -23,9 +23,13 @@ _READING = ("text_column", "header", "quoting", "encoding")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith embed``."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="model directory")
-    parser.add_argument("input", metavar="INPUT", help="file of texts, - for standard input")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="Parquet file")
+    parser.add_argument("model", type=common.path, metavar="MODEL", help="model directory")
+    parser.add_argument(
+        "input", type=common.name, metavar="INPUT", help="file of texts, - for standard input"
+    )
+    parser.add_argument(
+        "--out", required=True, type=common.path, metavar="FILE", help="Parquet file"
+    )
     parser.add_argument(
         "--pooling", default="mean", metavar="WAY",
         help="mean or max of all tokens, cls for the first, pooler for the pooled first of "

@@ -9,7 +9,6 @@ another program fine-tuned.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from bertsmith.cli import common
 from bertsmith.tasks.settings import TaskSettings
@@ -19,9 +18,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith evaluate``."""
     from bertsmith.common.settings import add_flags
 
-    parser.add_argument("model", type=Path, metavar="MODEL", help="fine-tuned model directory")
-    parser.add_argument("--data", required=True, type=Path, metavar="PATH", help="file or folder")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the output files")
+    parser.add_argument(
+        "model", type=common.path, metavar="MODEL", help="fine-tuned model directory"
+    )
+    parser.add_argument(
+        "--data", required=True, type=common.path, metavar="PATH", help="file or folder"
+    )
+    parser.add_argument(
+        "--out", type=common.path, metavar="DIR", help="folder for the output files"
+    )
     parser.add_argument("--task", metavar="TASK", help="task of the model (default: its own)")
     common.add_json(parser)
     add_flags(parser, TaskSettings)

@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith export``."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model of any layout")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
+    parser.add_argument("model", type=common.path, metavar="MODEL", help="a model of any layout")
+    parser.add_argument(
+        "--out", required=True, type=common.path, metavar="DIR", help="folder to write"
+    )
     parser.add_argument(
         "--int8", action="store_true",
         help="write model_int8.onnx, too, and say what 8 bits change in output, score and speed",
     )  # fmt: skip
     parser.add_argument(
-        "--data", type=Path, metavar="PATH",
+        "--data", type=common.path, metavar="PATH",
         help="data of a fine-tuned model's task, to score both graphs on",
     )  # fmt: skip
     common.add_json(parser)

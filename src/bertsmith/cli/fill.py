@@ -21,9 +21,11 @@ _SHOWN = 60  # characters of a line that an error shows
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith fill``."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="model directory")
+    parser.add_argument("model", type=common.path, metavar="MODEL", help="model directory")
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="text with one or more [MASK]")
-    parser.add_argument("--file", metavar="FILE", help="a text a line, - for standard input")
+    parser.add_argument(
+        "--file", type=common.name, metavar="FILE", help="a text a line, - for standard input"
+    )
     parser.add_argument(
         "--top", type=int, default=5, metavar="N", help="words a blank (default: 5)"
     )

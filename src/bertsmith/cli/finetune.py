@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertsmith.cli import common
-from bertsmith.common.errors import SettingsError
 from bertsmith.common.settings import add_flags
 from bertsmith.finetune.settings import FinetuneSettings
 
@@ -32,9 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lines = [f"  {name}: {text}" for name, text in descriptions().items()]
     parser.epilog = "\n".join(["tasks:", *lines, "  glue: all GLUE tasks found in a folder"])
     parser.add_argument("task", metavar="TASK", help="see below")
-    parser.add_argument("--model", required=True, type=Path, metavar="DIR", help="model directory")
-    parser.add_argument("--data", required=True, type=Path, metavar="PATH", help="file or folder")
-    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--model", required=True, type=common.path, metavar="DIR", help="model directory"
+    )
+    parser.add_argument(
+        "--data", required=True, type=common.path, metavar="PATH", help="file or folder"
+    )
+    parser.add_argument("--out", required=True, type=common.path, metavar="RUN", help="run folder")
     parser.add_argument(
         "--resume",
         nargs="?",
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bertsmith.train.processes import joined
 
     if arguments.resume and arguments.recipe is None:
-        arguments.recipe = str(_settings_of_run(arguments.out))
+        arguments.recipe = common.settings_of_run(arguments.out)
     settings = common.settings(arguments, FinetuneSettings)
     with joined() as processes:
         run_all = _glue if settings.task == "glue" else _single
@@ -63,12 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         emit(summary)
     return 0
-
-
-def _settings_of_run(out: Path) -> Path:
-    if not (out / "config.toml").is_file():
-        raise SettingsError("there is no run to resume", file=out, mend="check --out")
-    return out / "config.toml"
 
 
 def _single(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from bertsmith.common.errors import BertsmithError, nearest
+from bertsmith.common.errors import BertsmithError, nearest, readable
 from bertsmith.common.heap import keep_freed_memory
 
 # The verbs in the order of the work. A verb's module is imported only when it is used, so that
@@ -65,17 +65,21 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse ``arguments``; an unknown flag is an error that names the nearest real one."""
+        for flag in self._option_string_actions:
+            if f"{flag}=--" in arguments:  # of which argparse makes an empty list
+                self.error(f"argument {flag}: '--' is no value")
         found, unknown = self.parse_known_intermixed_args(arguments)
         if unknown:
-            word = unknown[0].split("=")[0]
+            is_flag = unknown[0].startswith("-")
+            word = unknown[0].split("=")[0] if is_flag else unknown[0]
             close = nearest(word, [flag for flag in self._option_string_actions if flag != "-h"])
-            hint = f"; did you mean {close}?" if close and word.startswith("-") else ""
+            hint = f"; did you mean {close}?" if close and is_flag else ""
             self.error(f"unknown argument {word!r}{hint}")
         return found
 
     def error(self, message: str) -> NoReturn:
         """One line, where to look, status 2."""
-        self.exit(2, f"{self.prog}: error: {message}\n  see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {readable(message)}\n  see {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,19 +119,20 @@ def _status(words: list[str]) -> int:
         print("bertsmith: interrupted", file=sys.stderr)
         return 130
     except MemoryError:
-        print(
-            "bertsmith: error: there is not enough memory\n  mend: give less at once, or run it "
-            "where there is more; a small file that asks for this much is damaged",
-            file=sys.stderr,
-        )
+        complain(
+            BertsmithError(
+                "there is not enough memory", mend="give less at once, or run it where there is "
+                "more; a small file that asks for this much is damaged",
+            )
+        )  # fmt: skip
         return 2
     except OSError as error:
         if error.errno not in _OF_THE_USER:
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        mend = "\n  mend: make room and run the same command again" if full else ""
-        where = error.filename or "writing"
-        print(f"bertsmith: error: {where}: {error.strerror}{mend}", file=sys.stderr)
+        mend = "make room and run the same command again" if full else None
+        where = str(error.filename or "writing")
+        complain(BertsmithError(str(error.strerror), file=where, mend=mend))
         return 2
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from bertsmith.cli import common
 from bertsmith.common.errors import InputError
 
 _LINES = 256  # answered together; from a terminal or a pipe, what is there
@@ -23,8 +24,12 @@ _LINES = 256  # answered together; from a terminal or a pipe, what is there
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith predict``."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="fine-tuned model directory")
-    parser.add_argument("input", metavar="INPUT", help="file of lines, - for standard input")
+    parser.add_argument(
+        "model", type=common.path, metavar="MODEL", help="fine-tuned model directory"
+    )
+    parser.add_argument(
+        "input", type=common.name, metavar="INPUT", help="file of lines, - for standard input"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ are those of one process. A run may go on with another number of them.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from bertsmith.cli import common
 from bertsmith.pretrain.settings import PretrainSettings
@@ -25,14 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith pretrain``."""
     parser.add_argument(
         "corpus",
+        type=common.name,
         metavar="CORPUS",
         help="folder of bertsmith corpus, or its URL (copied to a cache)",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder")
+    parser.add_argument("--out", required=True, type=common.path, metavar="RUN", help="run folder")
     parser.add_argument(
         "--from",
         dest="start",
-        type=Path,
+        type=common.path,
         metavar="MODEL",
         help="train this model further, of any layout (see bertsmith convert); the corpus must be "
         "made with its tokenizer (bertsmith corpus --vocab MODEL), and --preset says nothing",
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bertsmith.train.processes import joined
 
     if arguments.resume and arguments.recipe is None:
-        arguments.recipe = str(arguments.out / "config.toml")
+        arguments.recipe = common.settings_of_run(arguments.out)
     settings = common.settings(arguments, PretrainSettings)
     with joined() as processes:
         processes.first(lambda: local_folder(arguments.corpus))  # once where they share a cache

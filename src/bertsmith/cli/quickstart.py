@@ -22,9 +22,11 @@ _READING = ("format", "text_column", "language", "encoding", "errors")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith quickstart``."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="your text (default: see above)")
     parser.add_argument(
-        "--out", type=Path, default=Path("quickstart"), metavar="DIR",
+        "paths", nargs="*", type=common.name, metavar="PATH", help="your text (default: see above)"
+    )
+    parser.add_argument(
+        "--out", type=common.path, default=Path("quickstart"), metavar="DIR",
         help="folder for corpus and run (default: quickstart)",
     )  # fmt: skip
     parser.add_argument(

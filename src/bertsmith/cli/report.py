@@ -6,14 +6,18 @@ bertsmith pretrain writes it at its end; this verb makes it again, also while a 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from bertsmith.cli import common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``bertsmith report``."""
-    parser.add_argument("run_folder", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument("run_folder", type=common.path, metavar="RUN", help="run folder")
     parser.add_argument(
-        "--pictures", type=Path, metavar="DIR", help="also write each curve as an SVG file there"
+        "--pictures",
+        type=common.path,
+        metavar="DIR",
+        help="also write each curve as an SVG file there",
     )
 
 

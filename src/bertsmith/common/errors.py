@@ -48,12 +48,12 @@ class BertsmithError(Exception):
         if self.line is not None:
             where += f":{self.line}" if where else f"line {self.line}"
         text = f"{where}: {self.message}" if where else self.message
-        text = _cut(text, _LONGEST_TEXT)
+        text = readable(text)
         if self.value is not None:
-            text += f" (got {_cut(_spelled(self.value), _LONGEST_VALUE)})"
+            text += f" (got {readable(_spelled(self.value), _LONGEST_VALUE)})"
         if self.mend:
-            text += f"\n  mend: {_cut(self.mend, _LONGEST_TEXT)}"
-        return _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
+            text += f"\n  mend: {readable(self.mend)}"
+        return text
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process borders by pickle; the keyword arguments have to come along.
@@ -62,15 +62,18 @@ class BertsmithError(Exception):
         )  # fmt: skip
 
 
+def readable(text: str, most: int = _LONGEST_TEXT) -> str:
+    """The text with at most ``most`` characters, none of which steers a terminal."""
+    if len(text) > most:
+        text = f"{text[:most]} ... and {len(text) - most:,} characters"
+    return _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
+
+
 def _spelled(value: object) -> str:
     try:
         return repr(value)
     except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
         return f"a {type(value).__name__}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]} ... and {len(text) - most:,} characters"
 
 
 def _rebuild(
