@@ -22,11 +22,12 @@ def one_by_one(qkv: torch.Tensor, batch: PackedBatch) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, [5], [6, 6, 6], [2, 1], [1, 1]])
-@pytest.mark.parametrize("long", [1, 256, 10_000])
+@pytest.mark.parametrize(("long", "few"), [(1, 0), (256, 3), (10_000, 0)])
 def test_equals_attention_on_each_sequence(
-    lengths: list[int], long: int, monkeypatch: pytest.MonkeyPatch
+    lengths: list[int], long: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attention, "_LONG", long)
+    monkeypatch.setattr(attention, "_FEW", few)
     torch.manual_seed(0)
     batch = batch_of(lengths)
     qkv = torch.randn(batch.token_count, 3, 2, 8, requires_grad=True)

@@ -1,12 +1,15 @@
 """Dense layers by either library are torch's dense layers."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from bertsmith.model import linear as module
-from bertsmith.model.linear import Linear, linear
+from bertsmith.model.linear import Linear, linear, serve
 
 
 def gradients(function: object, x: Tensor, weight: Tensor, bias: Tensor | None) -> list[Tensor]:
@@ -54,3 +57,66 @@ def test_other_precisions_are_left_to_torch(dtype: torch.dtype) -> None:
 def test_autocast_is_respected() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert Linear(8, 4)(torch.randn(300, 8)).dtype == torch.bfloat16
+
+
+def serving(inputs: int = 48, outputs: int = 96) -> Linear:
+    if not module._HAS_ONEDNN:
+        pytest.skip("this torch has no oneDNN")
+    layer = Linear(inputs, outputs)
+    serve(layer)
+    return layer
+
+
+@pytest.mark.parametrize("rows", [1, 2, 37, 255, 256])
+@pytest.mark.parametrize("shape", [(48, 96), (13, 7), (384, 1152)])
+def test_a_second_copy_of_the_weight_gives_the_same(rows: int, shape: tuple[int, int]) -> None:
+    layer, x = serving(*shape), torch.randn(rows, shape[0])
+    with torch.inference_mode():
+        right = F.linear(x, layer.weight, layer.bias)
+        assert (layer(x) - right).abs().max() <= 2e-6 * right.abs().max()
+    assert (layer._packed is not None) == (2 <= rows < 256)
+
+
+def test_a_second_copy_follows_the_weight() -> None:
+    """Through an optimizer's step, through loading, and through a parameter put in its place."""
+    layer, x = serving(), torch.randn(30, 48)
+
+    def check() -> None:
+        with torch.no_grad():
+            assert torch.allclose(layer(x), F.linear(x, layer.weight, layer.bias), atol=1e-5)
+
+    check()
+    layer(x).sum().backward()
+    torch.optim.SGD(layer.parameters(), lr=1.0).step()
+    check()
+    layer.load_state_dict(Linear(48, 96).state_dict())
+    check()
+    layer.weight = torch.nn.Parameter(torch.randn(96, 48))
+    check()
+
+
+def test_a_serving_layer_can_be_trained_copied_and_pickled() -> None:
+    layer, x = serving(), torch.randn(30, 48)
+    with torch.no_grad():
+        out = layer(x)
+    layer(x).sum().backward()
+    assert layer.weight.grad is not None
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert other._packed is None
+        with torch.no_grad():
+            assert torch.equal(other(x), out)
+    assert layer.state_dict().keys() == {"weight", "bias"}
+
+
+def test_weights_that_can_not_be_watched_are_not_copied() -> None:
+    with torch.inference_mode():
+        layer = serving()
+        layer(torch.randn(30, 48))
+    assert layer._packed is None
+
+
+def test_what_does_not_serve_has_no_second_copy() -> None:
+    layer = Linear(48, 96)
+    with torch.inference_mode():
+        layer(torch.randn(30, 48))
+    assert layer._packed is None

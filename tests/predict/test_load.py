@@ -14,6 +14,7 @@ import bertsmith
 from bertsmith.checkpoints.save import save_model
 from bertsmith.common.errors import ModelError
 from bertsmith.model.config import BertConfig
+from bertsmith.model.linear import Linear
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.predict.lines import Predictor
 from bertsmith.text.tokenizer import Tokenizer
@@ -34,6 +35,7 @@ def test_load_fill_embed(tmp_path) -> None:
     vectors = model.embed(["red", "red fox"])
     assert vectors.shape == (2, 16)
     np.testing.assert_allclose(vectors[1], model.embed(["red fox"])[0], atol=1e-6)
+    assert all(layer.serves for layer in model.model.modules() if isinstance(layer, Linear))
     with pytest.raises(ModelError, match="no such model"):
         bertsmith.load(tmp_path / "nowhere")
     with pytest.raises(AttributeError, match="no attribute 'lod'"):

@@ -15,9 +15,11 @@ from bertsmith.model.dropout import coins
 from bertsmith.model.layout import Layout
 from bertsmith.model.packed import PackedBatch
 
-# From this mean length on, sequences go through torch's own CPU kernel one by one: it never holds
-# the L x L scores. It can not drop out, and its calls cost too much for short sequences.
+# Sequences of this mean length go through torch's own CPU kernel one by one: it never holds the
+# L x L scores. It can not drop out, and its calls cost too much for many short sequences; so few of
+# them are cheaper that way than putting them into a bucket and taking them out.
 _LONG = 256
+_FEW = 3
 
 
 def attend(qkv: Tensor, batch: PackedBatch, dropout_p: float = 0.0) -> Tensor:
@@ -41,7 +43,7 @@ def attend(qkv: Tensor, batch: PackedBatch, dropout_p: float = 0.0) -> Tensor:
         if dropout_p == 0:
             return _attend_varlen(q, k, v, batch)
         return attend_ragged(q, k, v, batch, dropout_p)
-    if dropout_p == 0 and batch.token_count >= _LONG * len(batch):
+    if dropout_p == 0 and (len(batch) <= _FEW or batch.token_count >= _LONG * len(batch)):
         return _attend_each(qkv, batch)
     layout = batch.layout(qkv.shape[2])
     out: Tensor = _BucketAttention.apply(qkv, layout, dropout_p)  # type: ignore[no-untyped-call]

@@ -15,6 +15,8 @@ from torch.autograd.function import once_differentiable
 # of rows, which costs about a millisecond: few rows do not pay for that. The rules are fixed, not
 # measured at run time: a resumed run must round as before.
 _FORWARD_ROWS = 256
+_PACKED_ROWS = 2  # of one row MKL makes a matrix-vector product, which is as fast
+_TYPICAL_ROWS = 64  # for which oneDNN chooses the order of a packed weight
 _BACKWARD_ROWS, _BACKWARD_COLUMNS = 2048, 512
 
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(  # type: ignore[no-untyped-call]
@@ -23,10 +25,42 @@ _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(  # type: ignore[
 
 
 class Linear(nn.Linear):
-    """A dense layer, x W^T + b, of the same parameters and results as torch's."""
+    """A dense layer, x W^T + b, of the same parameters and results as torch's.
+
+    Attributes:
+        serves: whether it may keep a second copy of its weight, see :func:`serve`.
+    """
+
+    serves = False
+    _packed: tuple[Tensor, tuple[int, int]] | None = None  # and of which state of the weight
 
     def forward(self, x: Tensor) -> Tensor:  # noqa: D102 - as in torch
+        if self.serves and _suits_packed(x) and not self.weight.is_inference():
+            return _multiply(x, self._pack(), self.bias)
         return linear(x, self.weight, self.bias)
+
+    def _pack(self) -> Tensor:
+        state = (self.weight.data_ptr(), self.weight._version)
+        if self._packed is None or self._packed[1] != state:
+            packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), _TYPICAL_ROWS)
+            self._packed = packed, state
+        return self._packed[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_packed": None}  # it can be neither copied nor pickled
+
+
+def serve(model: nn.Module) -> None:
+    """Let a model that is to predict keep its dense weights a second time, for small inputs.
+
+    On a processor most of the time of a product with few rows goes into bringing the weight into
+    the order in which the processor reads it. Here that is done once, at the first such product,
+    and again when the weight has changed (other than by way of ``.data``, which nothing can see).
+    Products of many rows, training and other devices do without.
+    """
+    for module in model.modules():
+        if isinstance(module, Linear):
+            module.serves = True
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -40,12 +74,19 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _suits_onednn(x: Tensor) -> bool:
     """Whether oneDNN is the faster library for a product with the rows of ``x`` [T, in]."""
+    return _is_plain(x) and len(x) >= _FORWARD_ROWS
+
+
+def _suits_packed(x: Tensor) -> bool:
+    return _is_plain(x) and _PACKED_ROWS <= len(x) < _FORWARD_ROWS and not torch.is_grad_enabled()
+
+
+def _is_plain(x: Tensor) -> bool:
     return (
         _HAS_ONEDNN
         and x.device.type == "cpu"
         and x.dtype == torch.float32
         and x.ndim == 2
-        and len(x) >= _FORWARD_ROWS
         and not torch.is_autocast_enabled("cpu")
     )
 

@@ -17,6 +17,7 @@ from bertsmith.common.console import note
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.model.encoder import Encoder
 from bertsmith.model.layers import LAYERS, Combine, has_layers, known_layers
+from bertsmith.model.linear import serve
 from bertsmith.model.packed import PackedBatch
 from bertsmith.tasks.batch import pieces
 from bertsmith.text.tokenizer import Tokenizer
@@ -62,6 +63,7 @@ class Embedder:
         """
         encoder, tokenizer, report = load_encoder(folder)
         note(report.as_text())
+        serve(encoder)
         return cls(encoder.to(find_device()), tokenizer, encoder.pooler is not None)
 
     def embed(

@@ -12,6 +12,7 @@ from bertsmith.checkpoints.locate import locate
 from bertsmith.common import strict_json
 from bertsmith.common.console import note
 from bertsmith.common.errors import InputError
+from bertsmith.model.linear import serve
 from bertsmith.model.task import BertForTask, Head, Kind
 from bertsmith.tasks.choice.examples import ChoiceExample
 from bertsmith.tasks.ner.examples import TaggedSentence
@@ -70,6 +71,7 @@ class Predictor:
         """
         model, tokenizer, report = load_task_model(folder)
         note(report.as_text())
+        serve(model)
         return cls.of(locate(folder).folder, model, tokenizer)
 
     @classmethod

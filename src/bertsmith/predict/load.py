@@ -14,6 +14,7 @@ from bertsmith.checkpoints.directory import load_any
 from bertsmith.checkpoints.locate import locate
 from bertsmith.checkpoints.weights import LoadReport
 from bertsmith.common.errors import ModelError
+from bertsmith.model.linear import serve
 from bertsmith.model.pretraining import BertForPreTraining
 from bertsmith.model.task import BertForTask
 from bertsmith.predict.embed import Embedder, Vectors
@@ -94,4 +95,6 @@ def load(folder: str | Path) -> LoadedModel:
         InputError: its tokenizer's files are malformed.
     """
     place = Path(folder)
-    return LoadedModel(place, *load_any(place))
+    loaded = load_any(place)
+    serve(loaded.model)
+    return LoadedModel(place, *loaded)
