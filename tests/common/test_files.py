@@ -4,12 +4,13 @@ import pickle
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from bertsmith.common.errors import CorpusError, nearest
-from bertsmith.common.files import atomic_path, sha256, write_json, write_text
+from bertsmith.common.files import SMALL, atomic_path, read_small, sha256, write_json, write_text
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path) -> None:
@@ -80,3 +81,18 @@ def test_errors_cross_process_borders() -> None:
     assert str(again) == str(error) == "a.txt:3: broken (got 'x')\n  mend: mend it"
     assert nearest("stpes", ["steps", "rate"]) == "steps"
     assert nearest("zzz", ["steps"]) is None
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"12")
+    with large.open("wb") as stream:
+        stream.truncate(SMALL + 1)
+    tracemalloc.start()
+    try:
+        assert read_small(small) == b"12"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(OSError, match="more than 64 MiB"):
+        read_small(large)

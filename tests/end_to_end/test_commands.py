@@ -116,7 +116,7 @@ def mistakes() -> list[tuple[str, list[object], str]]:
         ("unknown recipe", ["pretrain", "CORPUS", "--out", "OUT", "--recipe", "quickstrat"], "did you mean 'quickstart'?"),
         ("unknown key", ["pretrain", "CORPUS", "--out", "OUT", "--recipe", "RECIPE"], "did you mean 'learning_rate'?"),
         ("phases", ["pretrain", "CORPUS", "--out", "OUT", "--steps", "1", "--lengths", "128"], "must be as many"),
-        ("nothing to resume", ["pretrain", "CORPUS", "--out", "OUT", "--resume", "--steps", "1"], "recipe file"),
+        ("nothing to resume", ["pretrain", "CORPUS", "--out", "OUT", "--resume", "--steps", "1"], "no run to resume"),
         ("output in use", ["pretrain", "CORPUS", "--out", "FULL", "--steps", "1"], "not a run"),
         ("no such model", ["fill", "/nowhere", "a [MASK]"], "no such model"),
         ("no blank", ["fill", "MODEL", "a cat"], "no blank"),

@@ -40,8 +40,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "report": ("/gone/run",),
     "bench": ("no-such-row",),
 }
+# A lone surrogate stands for a byte that is no UTF-8; others no command line can hold.
 ODD = ["", " ", "0", "-1", "-0.5", "0.5", "1.5", "1e999", "-1e999", "nan", "inf", "1_0", "0x10", "٣", "１２", "²",
-       "true", "None", "[1]", "1,2", "-", "--", "-h", "--no", "=", "a=b", "\ud800", "\udcff", "é\u0301", "\u202e",
+       "true", "None", "[1]", "1,2", "-", "--", "-h", "--no", "=", "a=b", "\udc80", "\udcff", "é\u0301", "\u202e",
        "\x1b[31m", "\n", "\U0001f600" * 30, "x" * 5000, "9" * 400, "9" * 5000, "-" + "9" * 5000, "x" * 200_000,
        "/" + "a/" * 3000, "../..", "~", "*", str(2**31), str(2**63), str(-(2**63)), str(10**30)]  # fmt: skip
 

@@ -23,7 +23,7 @@ def test_the_count_by_hand() -> None:
 
 def test_the_count_is_that_of_the_products_made() -> None:
     """Against torch's own counter, over the model's forward and backward pass."""
-    lengths = [40, 40, 64]  # of whole buckets, so that attention pads nothing
+    lengths = [40, 40, 64, 64]  # of whole buckets, so that attention pads nothing
     config = preset("tiny", 1000)
     model = BertForPreTraining(config).eval()
     zeros = np.zeros(sum(lengths), np.int64)

@@ -118,11 +118,13 @@ def read_small(path: Path) -> bytes:
     Raises:
         OSError: the file can not be read, or has more than ``SMALL`` bytes.
     """
+    data = bytearray()
     with path.open("rb") as stream:
-        data = stream.read(SMALL + 1)
-    if len(data) > SMALL:
-        raise OSError(errno.EFBIG, f"it has more than {SMALL >> 20} MiB")
-    return data
+        while block := stream.read(_BLOCK):  # a read takes memory for all that it asks for
+            data += block
+            if len(data) > SMALL:
+                raise OSError(errno.EFBIG, f"it has more than {SMALL >> 20} MiB")
+    return bytes(data)
 
 
 def sha256(path: Path) -> str:
