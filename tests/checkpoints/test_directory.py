@@ -67,7 +67,7 @@ def test_same_model_gives_the_same_bytes(
 def test_i03_the_embedding_is_stored_once_and_stays_tied(saved: Path) -> None:
     with safe_open(saved / "model.safetensors", "pt") as file:
         names = list(file.keys())
-        assert file.metadata() == {"format": "pt"}
+        assert file.metadata()["format"] == "pt"
     config = transformers.BertConfig(**json.loads((saved / "config.json").read_text()))
     theirs = transformers.BertForPreTraining(config).state_dict()
     aliases = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}

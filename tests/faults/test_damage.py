@@ -1,4 +1,4 @@
-"""Bytes that were cut, flipped or lost: named or passed over (but for a flip in a model)."""
+"""Bytes that were cut, flipped or lost: named or passed over (but for settings of a model)."""
 
 from __future__ import annotations
 
@@ -105,13 +105,16 @@ MODEL = ["model.safetensors", "config.json", "tokenizer.json", "vocab.txt"]
 def test_a_model(
     damage: Damage, name: str, trial: int, made: Path, bertsmith: Warm, tmp_path: Path
 ) -> None:
-    """One message that names the model, or an answer; no traceback."""
+    """One message that names the model, or an answer; of other weights, no answer."""
     model = tmp_path / "model"
     shutil.copytree(made / "run" / "model", model)
     damage(model / name, random.Random(trial))
-    ended = bertsmith("fill", model, "a cat [MASK] in garden .")
+    text = "a cat [MASK] in garden ."
+    ended = bertsmith("fill", model, text)
     record(fault=damage.__name__, of=name, status=ended.status)
     if ended.status:
         ended.refused(str(model))
     else:
         ended.done()
+        if name == "model.safetensors":
+            assert ended.stdout == bertsmith("fill", made / "run" / "model", text).stdout

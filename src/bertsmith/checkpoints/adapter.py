@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 
 from bertsmith.checkpoints.architectures import table_of
+from bertsmith.checkpoints.checksums import write_tensors
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.common.files import write_json
 from bertsmith.model.lora import LoraDelta
@@ -62,5 +62,5 @@ def save_adapter(folder: Path, model: BertForTask, base: Path) -> None:
     }
     with atomic_folder(folder) as part, torch.no_grad():
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(whole, part / "adapter_model.safetensors", metadata={"format": "pt"})
+        write_tensors(part / "adapter_model.safetensors", whole)
         write_json(part / "adapter_config.json", config)

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from bertsmith.checkpoints.checksums import check_tensors
 from bertsmith.checkpoints.locate import Location, shards_of
 from bertsmith.checkpoints.pickles import COPY_AGAIN, check_pickle
 from bertsmith.common.errors import ModelError
@@ -45,9 +46,11 @@ def read_stored(location: Location) -> dict[str, Tensor]:
 
 
 def read_safetensors(file: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file."""
+    """The tensors of a safetensors file, checked where it has checksums."""
     try:
-        return load_file(file)
+        tensors = load_file(file)
+        check_tensors(file, tensors)
+        return tensors
     except FileNotFoundError:
         raise ModelError("there is no such weight file", file=file) from None
     # An unknown type is any of these, depending on which library does not know it.

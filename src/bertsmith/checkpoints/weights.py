@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from bertsmith.checkpoints.architectures import Assumed, Model, table_of
 from bertsmith.checkpoints.checkpoint import Checkpoint
+from bertsmith.checkpoints.checksums import write_tensors
 from bertsmith.checkpoints.locate import TENSORFLOW
 from bertsmith.checkpoints.names import (
     DECODER,
@@ -79,7 +79,7 @@ def write_weights(file: Path, model: Model) -> None:
             named |= {copy: named[original] for copy, original in UNTIED_COPIES.items()}
         # Copies: parts of a joined matrix share memory, which safetensors refuses.
         whole = {name: tensor.cpu().clone() for name, tensor in named.items()}
-    save_file(whole, file, metadata={"format": "pt"})
+    write_tensors(file, whole)
 
 
 def fill_model(model: nn.Module, checkpoint: Checkpoint, table: Table) -> LoadReport:
