@@ -30,8 +30,8 @@ SURROUNDINGS = {
     "a reader that is gone": ("{command} | true", {}, {0}),
     "a folder that was deleted": ("cd {gone} && rmdir {gone} && {command}", {}, {0, 2}),
 }  # fmt: skip
-SHORT = ("--help", "corpus", "fill")
-VERBS = (*SHORT, "pretrain", "finetune", "predict", "report")
+SHORT = ("--help", "corpus", "fill", "predict")
+VERBS = (*SHORT, "pretrain", "finetune", "report")
 
 
 def words(verb: str, made: Path, tmp_path: Path) -> list[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from bertsmith.cli import common
@@ -77,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = read_results(arguments.table)
         if not rows:
             raise SettingsError("there are no results", file=arguments.table)
-        sys.stdout.write(markdown(rows))
+        print(markdown(rows), end="")
         return 0
     for name in ("rounds", "corpus_mb", "resume_tokens"):
         if getattr(arguments, name) <= 0:

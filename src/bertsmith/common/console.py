@@ -8,7 +8,6 @@ now and then, so that a log file stays readable.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -86,9 +85,9 @@ def emit(value: Any) -> None:
     if console.quiet:
         return
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # A lone surrogate in a user's text must not make the output fail.
-    sys.stdout.write(text.encode("utf-8", errors="backslashreplace").decode("utf-8") + "\n")
-    sys.stdout.flush()
+    # A lone surrogate in a user's text must not make the output fail; nor a stdout that is closed,
+    # which print takes for a wish to see nothing.
+    print(text.encode("utf-8", errors="backslashreplace").decode("utf-8"), flush=True)
 
 
 def _cell(value: object) -> str:
