@@ -116,7 +116,7 @@ def test_only_our_sides_have_what_the_command_sets(tmp_path: Path) -> None:
         "    from bertsmith.bench.rounds import measure\n"
         "    from bertsmith.bench.rows import Row, Side\n"
         "    from bertsmith.cli.bench import _environment\n"
-        "    from bertsmith.cli.main import share_cores\n"
+        "    from bertsmith.common.cores import share_cores\n"
         "    share_cores()\n"
         "    verbs = {'pretrain': 'pretrain', 'corpus': 'corpus', 'other': ''}\n"
         "    sides = {name: Side('said:tell', verb=verb) for name, verb in verbs.items()}\n"

@@ -74,7 +74,7 @@ def test_a_second_copy_of_the_weight_gives_the_same(rows: int, shape: tuple[int,
     with torch.inference_mode():
         right = F.linear(x, layer.weight, layer.bias)
         assert (layer(x) - right).abs().max() <= 2e-6 * right.abs().max()
-    assert (layer._packed is not None) == (2 <= rows < 256)
+    assert (layer._turned is not None) == (2 <= rows < 256)
 
 
 def test_a_second_copy_follows_the_weight() -> None:
@@ -102,7 +102,7 @@ def test_a_serving_layer_can_be_trained_copied_and_pickled() -> None:
     layer(x).sum().backward()
     assert layer.weight.grad is not None
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
-        assert other._packed is None
+        assert other._turned is None
         with torch.no_grad():
             assert torch.equal(other(x), out)
     assert layer.state_dict().keys() == {"weight", "bias"}
@@ -112,11 +112,11 @@ def test_weights_that_can_not_be_watched_are_not_copied() -> None:
     with torch.inference_mode():
         layer = serving()
         layer(torch.randn(30, 48))
-    assert layer._packed is None
+    assert layer._turned is None
 
 
 def test_what_does_not_serve_has_no_second_copy() -> None:
     layer = Linear(48, 96)
     with torch.inference_mode():
         layer(torch.randn(30, 48))
-    assert layer._packed is None
+    assert layer._turned is None

@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from bertsmith.common.cores import cores
+
 PACKAGES = (
     "bertsmith", "torch", "numpy", "tokenizers", "transformers", "sentence-transformers",
     "onnxruntime", "datasets",
@@ -29,19 +31,6 @@ def describe(environment: dict[str, str]) -> dict[str, Any]:
         "environment": {name: environment[name] for name in _THREADS if name in environment},
         "versions": {name: _version(name) for name in PACKAGES},
     }
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def threads() -> int:
-    """Threads that a tool which does not ask for OMP_NUM_THREADS is to have: torch's number."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return int(given) if given.isdigit() and int(given) else cores()
 
 
 def cpu_model() -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
+from bertsmith.common.cores import share_cores
 from bertsmith.common.errors import BertsmithError, nearest, readable
 from bertsmith.common.heap import keep_freed_memory
 
@@ -34,11 +35,6 @@ VERBS = {
 
 # The verbs that put many batches through a model.
 _COMPUTING = ("quickstart", "pretrain", "finetune", "evaluate", "predict", "embed")
-
-# The library's own value is 300,000. Two tiny pre-training runs beside each other on 2 cores make
-# 8,000 tokens a second each with that, 12,600 with this and 17,000 with 0; alone, 0 costs a tiny
-# model a fifth of its speed and this some 3 %.
-_SPINS = "3000"
 
 _FIRST_SPEAKS_S = 2.0
 _OF_THE_USER = (
@@ -165,20 +161,10 @@ def complain(error: BertsmithError) -> None:
 
 def settle(verb: str) -> None:
     """Set the process up for a verb, before anything of it is imported."""
-    share_cores()
+    if verb in VERBS:
+        share_cores()
     if verb in _COMPUTING:
         keep_freed_memory()
-
-
-def share_cores() -> None:
-    """Let threads that wait sleep soon, so that other programs on the same cores can run.
-
-    GNU OpenMP, which torch's CPU kernels use, has waiting threads spin for milliseconds. Alone that
-    costs nothing; two programs on the same cores then wait for each other's spinning threads, and
-    both become many times slower. What the user has set stays. Only before torch is imported.
-    """
-    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
-        os.environ["GOMP_SPINCOUNT"] = _SPINS
 
 
 def _without_verb(words: list[str]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
@@ -21,6 +20,7 @@ from typing import Any
 import fsspec
 
 from bertsmith.common.console import Bar, note
+from bertsmith.common.cores import cores
 from bertsmith.common.errors import CorpusError, InputError
 from bertsmith.common.settings import to_mapping
 from bertsmith.corpus import folder
@@ -138,7 +138,7 @@ def _encode(
     found, dropped = vocabulary.survey, list[bytes]()
     units = _units(sources, shards_folder, settings, found, dropped)
     most = 1 + int(found.size / (settings.shard_mb * 1e6))
-    workers = min(settings.workers or os.cpu_count() or 1, most)
+    workers = min(settings.workers or cores(), most)
     encode = partial(
         encode_unit,
         tokenizer_folder=out / folder.TOKENIZER,

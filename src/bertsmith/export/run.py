@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from bertsmith.checkpoints.locate import CONFIG
 from bertsmith.checkpoints.replace import atomic_folder
 from bertsmith.checkpoints.save import CARD, described_config
 from bertsmith.common.console import Bar, note
+from bertsmith.common.cores import cores
 from bertsmith.common.errors import ModelError, SettingsError
 from bertsmith.common.files import write_text
 from bertsmith.export.check import TOLERANCE, check_finite, differences
@@ -118,7 +118,7 @@ def _write(
     graph = build_graph(model)
     onnx.checker.check_model(graph)
     (part / GRAPH).write_bytes(graph.SerializeToString())
-    threads = len(os.sched_getaffinity(0))
+    threads = cores()
     session = OnnxSession(part / GRAPH, threads)
     difference = max(differences(model, session, source))
     if not difference <= TOLERANCE:

@@ -95,10 +95,10 @@ def attend_ragged(q: Tensor, k: Tensor, v: Tensor, batch: PackedBatch, dropout_p
 def _attend_each(qkv: Tensor, batch: PackedBatch) -> Tensor:
     """One call for each sequence."""
     parts = []
-    for part in torch.split(qkv, batch.lengths.tolist()):
+    for part in torch.split(qkv, batch.lengths.tolist()) if len(batch) > 1 else [qkv]:
         q, k, v = part.permute(1, 2, 0, 3)[:, None]  # [1, H, L, D]
         parts.append(F.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1))
-    return torch.cat(parts)
+    return torch.cat(parts) if len(parts) > 1 else parts[0]
 
 
 class _BucketAttention(torch.autograd.Function):

@@ -10,13 +10,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 # torch has two libraries for float32 products on a processor: BLAS (MKL), which it uses by itself,
-# and oneDNN. On AVX2 the second is mostly faster where the weights lie [out, in], that is forward,
-# and for input gradients of many rows and few columns. It has to make a kernel for each new number
-# of rows, which costs about a millisecond: few rows do not pay for that. The rules are fixed, not
-# measured at run time: a resumed run must round as before.
+# and oneDNN. The second is mostly faster where the weights lie [out, in], that is forward, and for
+# input gradients of many rows and few columns. It has to make a kernel for each new number of rows,
+# which costs about a millisecond: few rows do not pay for that. The rules are fixed, not measured
+# at run time: a resumed run must round as before.
 _FORWARD_ROWS = 256
-_PACKED_ROWS = 2  # of one row MKL makes a matrix-vector product, which is as fast
-_TYPICAL_ROWS = 64  # for which oneDNN chooses the order of a packed weight
+_TURNED_ROWS = 2  # of one row MKL makes a matrix-vector product, which is as fast
 _BACKWARD_ROWS, _BACKWARD_COLUMNS = 2048, 512
 
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(  # type: ignore[no-untyped-call]
@@ -32,31 +31,31 @@ class Linear(nn.Linear):
     """
 
     serves = False
-    _packed: tuple[Tensor, tuple[int, int]] | None = None  # and of which state of the weight
+    _turned: tuple[Tensor, tuple[int, int]] | None = None  # and of which state of the weight
 
     def forward(self, x: Tensor) -> Tensor:  # noqa: D102 - as in torch
-        if self.serves and _suits_packed(x) and not self.weight.is_inference():
-            return _multiply(x, self._pack(), self.bias)
-        return linear(x, self.weight, self.bias)
+        if not self.serves or not _suits_turned(x) or self.weight.is_inference():
+            return linear(x, self.weight, self.bias)
+        turned = self._turn()
+        return x @ turned if self.bias is None else torch.addmm(self.bias, x, turned)
 
-    def _pack(self) -> Tensor:
+    def _turn(self) -> Tensor:
         state = (self.weight.data_ptr(), self.weight._version)
-        if self._packed is None or self._packed[1] != state:
-            packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), _TYPICAL_ROWS)
-            self._packed = packed, state
-        return self._packed[0]
+        if self._turned is None or self._turned[1] != state:
+            self._turned = self.weight.detach().t().contiguous(), state
+        return self._turned[0]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_packed": None}  # it can be neither copied nor pickled
+        return {**self.__dict__, "_turned": None}  # whoever reads it can turn it again
 
 
 def serve(model: nn.Module) -> None:
     """Let a model that is to predict keep its dense weights a second time, for small inputs.
 
-    On a processor most of the time of a product with few rows goes into bringing the weight into
-    the order in which the processor reads it. Here that is done once, at the first such product,
-    and again when the weight has changed (other than by way of ``.data``, which nothing can see).
-    Products of many rows, training and other devices do without.
+    On a processor a product with few rows is faster where the weight lies [in, out]. Here it is
+    turned once, at the first such product, and again when the weight has changed (other than by way
+    of ``.data``, which nothing can see). Products of many rows, training and other devices do
+    without.
     """
     for module in model.modules():
         if isinstance(module, Linear):
@@ -77,8 +76,8 @@ def _suits_onednn(x: Tensor) -> bool:
     return _is_plain(x) and len(x) >= _FORWARD_ROWS
 
 
-def _suits_packed(x: Tensor) -> bool:
-    return _is_plain(x) and _PACKED_ROWS <= len(x) < _FORWARD_ROWS and not torch.is_grad_enabled()
+def _suits_turned(x: Tensor) -> bool:
+    return _is_plain(x) and _TURNED_ROWS <= len(x) < _FORWARD_ROWS and not torch.is_grad_enabled()
 
 
 def _is_plain(x: Tensor) -> bool:

@@ -6,11 +6,11 @@ import itertools
 import shutil
 from pathlib import Path
 
-from bertsmith.bench.machine import cores
 from bertsmith.bench.models import published
 from bertsmith.bench.sources import source
 from bertsmith.bench.work import Work
 from bertsmith.bench.worker import largest_process
+from bertsmith.common.cores import cores
 from bertsmith.corpus.build import build_corpus
 from bertsmith.corpus.settings import CorpusSettings
 

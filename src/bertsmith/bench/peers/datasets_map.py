@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bertsmith.bench.machine import cores
 from bertsmith.bench.models import published
 from bertsmith.bench.sources import source
 from bertsmith.bench.work import Work
 from bertsmith.bench.worker import largest_process
+from bertsmith.common.cores import cores
 
 
 def build(folder: str, text: str | None, megabytes: float) -> Work:

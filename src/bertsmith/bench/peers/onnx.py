@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import tokenizers
 
-from bertsmith.bench.machine import threads
 from bertsmith.bench.models import model_folder
 from bertsmith.bench.texts import mixed
 from bertsmith.bench.vectors import masked_mean, sample
 from bertsmith.bench.work import Work
+from bertsmith.common.cores import threads
 
 
 def sorted_batches(
